@@ -1,10 +1,10 @@
 # norma_add_dialect(FOLDER CLASS [LINK_LIBS LIB...])
 #
-# Adds the library norma_dialect_FOLDER from the dialect folder FOLDER, whose files begin with CLASS. It generates what
-# dialects/build.rs generates, under the same names (dialects/README.md lists them).
+# Adds the library norma_dialect_FOLDER for the dialect in FOLDER, whose files begin with CLASS. It generates the same files
+# as dialects/build.rs, with the same names (dialects/README.md lists them).
 #
-# The check of a tile's layout against its shape is written in Rust and left out of these libraries; everything else
-# that the verifiers check is the same.
+# The check of a tile's layout against its shape is written in Rust and left out of these libraries; all other checks of the
+# verifiers are included.
 function(norma_add_dialect folder class)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")

@@ -1,14 +1,14 @@
 # find_package(Norma)
 #
-# Finds normac and the runtime, beside this file in a clone (target/release, target/debug) or below the prefix where it is
-# installed (bin, include, lib, lib/cmake/norma), and gives
+# Finds normac and the runtime, next to this file in a clone (target/release, target/debug) or below the prefix where it is
+# installed (bin, include, lib, lib/cmake/norma), and provides
 #
 #   Norma::runtime         the runtime as a shared object
-#   Norma::runtime_static  the same as an archive, where it was built
+#   Norma::runtime_static  the runtime as a static library, if it was built
 #   norma_add_kernels      compiles kernels into a target
 #   norma_add_bundles      compiles kernels to folders, for programs that open them
 #
-# NORMA_NORMAC, NORMA_RUNTIME and NORMA_RUNTIME_STATIC name others than it finds.
+# The variables NORMA_NORMAC, NORMA_RUNTIME and NORMA_RUNTIME_STATIC override what it finds.
 get_filename_component(_norma_clone "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 get_filename_component(_norma_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(_norma_built "${_norma_clone}/target/release" "${_norma_clone}/target/debug")
@@ -40,15 +40,15 @@ if(NORMA_RUNTIME_STATIC AND NOT TARGET Norma::runtime_static)
   set_target_properties(Norma::runtime_static PROPERTIES
     IMPORTED_LOCATION "${NORMA_RUNTIME_STATIC}"
     INTERFACE_INCLUDE_DIRECTORIES "${NORMA_INCLUDE}"
-    # What Rust's standard library needs of the system.
+    # The system libraries that Rust's standard library needs.
     INTERFACE_LINK_LIBRARIES "gcc_s;pthread;dl;m")
 endif()
 
 # norma_add_kernels(TARGET FILE.mlir... [TARGETS sm_90a...] [OPTIONS OPTION...] [STATIC])
 #
-# Compiles the functions of each FILE.mlir into the program or library TARGET, for each of TARGETS (sm_90a unless told), and
-# links the runtime, as an archive with STATIC. Sources of TARGET include "FILE.h", which declares a function for each, or
-# "FILE.hpp" in C++:
+# Compiles the functions of each FILE.mlir into the program or library TARGET, for each of TARGETS (by default sm_90a), and
+# links the runtime; with STATIC, as a static library. Sources of TARGET include "FILE.h", which declares a function for each,
+# or "FILE.hpp" in C++:
 #
 #   find_package(Norma REQUIRED)
 #   add_executable(my_app main.cpp)
@@ -62,7 +62,7 @@ function(norma_add_kernels target)
     message(FATAL_ERROR "norma_add_kernels(${target}): expected sources")
   endif()
   _norma_targets(targets ${ARG_TARGETS})
-  # The project's own compiler makes the objects; one for C++ compiles C as well.
+  # The project's own compiler compiles the objects; a C++ compiler also compiles C.
   if(CMAKE_C_COMPILER)
     set(compiler "${CMAKE_C_COMPILER}")
   else()
@@ -100,8 +100,8 @@ endfunction()
 
 # norma_add_bundles(NAME SOURCES FILE.mlir... [TARGETS sm_90a...] [OPTIONS OPTION...])
 #
-# Compiles kernels at build time: normac runs on each source, for each target (sm_90a unless told), and writes a bundle
-# (manifest.json, cubins) to a folder of its own. The custom target NAME builds them all, and its property
+# Compiles kernels at build time: normac runs on each source, for each target (by default sm_90a), and writes a bundle
+# (manifest.json, cubins) to a folder for the source. The custom target NAME builds all bundles, and its property
 # NORMA_BUNDLES lists the folders, for install(DIRECTORY ...):
 #
 #   norma_add_bundles(my_kernels SOURCES rms_norm.mlir TARGETS sm_90a)
@@ -126,7 +126,7 @@ function(norma_add_bundles name)
     if(bundle IN_LIST bundles)
       message(FATAL_ERROR "norma_add_bundles(${name}): two sources are called ${stem}")
     endif()
-    # A bundle for several targets has a manifest in a folder for each; the stamp stands for all of them.
+    # A bundle for several targets has a manifest in a folder for each; the stamp represents all of them.
     add_custom_command(
       OUTPUT "${bundle}.stamp"
       COMMAND "${NORMA_NORMAC}" "${path}" --target "${targets}" ${ARG_OPTIONS} -o "${bundle}"

@@ -1,13 +1,13 @@
-//! Says by which sources the compiler was built, and links NVIDIA's PTX compiler library when it is there.
+//! Records a hash of the compiler's sources, and links NVIDIA's PTX compiler library where it is installed.
 //!
-//! `NORMA_SOURCES` is a hash of all sources that decide what the compiler makes of an input.
+//! `NORMA_SOURCES` is a hash of all sources that influence the compiler's output for a given input.
 //!
-//! The library is said by `cfg(norma_nvptxcompiler)`. It is looked for in `$NORMA_TOOLCHAIN/lib` and in the folder where the workspace's set-up puts it. Without
-//! it the crate builds as well, and assembles PTX with a child `ptxas`.
+//! `cfg(norma_nvptxcompiler)` says that the library is linked. The script looks for it in `$NORMA_TOOLCHAIN/lib` and in the
+//! folder where the workspace's set-up puts it. Without it the crate still builds, and assembles PTX with a child `ptxas`.
 //!
-//! The archive keeps its static constructors in `.ctors` sections. GNU ld turns those into `.init_array`;
-//! lld, Rust's linker on Linux, does not, and the library then crashes on mutexes that were never made. So a
-//! copy is linked whose sections are renamed.
+//! The archive keeps its static constructors in `.ctors` sections. GNU ld turns those into `.init_array`; lld, Rust's linker
+//! on Linux, does not, and the library then crashes on mutexes that were never initialized. So the script links a copy whose
+//! sections are renamed.
 
 use std::env;
 use std::fs;
@@ -18,7 +18,7 @@ use std::process::Command;
 const ARCHIVE: &str = "libnvptxcompiler_static.a";
 const TOOLCHAIN: &str = ".toolchain/cuda-13.0.88";
 
-/// The folders, from this crate's, of what decides the compiler's output.
+/// The sources that influence the compiler's output, relative to this crate.
 const SOURCES: [&str; 7] = [
     "../bundle/src",
     "../compiler/src",
@@ -28,7 +28,7 @@ const SOURCES: [&str; 7] = [
     "../targets/src",
     "../Cargo.lock",
 ];
-/// What names of sources end in.
+/// The file extensions that count as sources.
 const EXTENSIONS: [&str; 5] = ["rs", "td", "cpp", "h", "lock"];
 
 fn main() {
@@ -62,11 +62,11 @@ fn main() {
     }
 }
 
-/// Where FNV-1a of 64 bits begins, and what it multiplies by (draft-eastlake-fnv).
+/// The offset basis and the prime of 64-bit FNV-1a (draft-eastlake-fnv).
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Adds the names and contents of the sources below a path to a hash, in the order of their names.
+/// Adds the names and contents of all sources below a path to a hash, in the order of their names.
 fn add_sources(hash: &mut u64, path: &Path) -> io::Result<()> {
     if path.is_dir() {
         let entries = fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
@@ -86,7 +86,7 @@ fn add_sources(hash: &mut u64, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The caller's toolchain, or else the workspace's own.
+/// The toolchain's folder: `$NORMA_TOOLCHAIN`, or else the workspace's own.
 fn toolchain() -> Option<PathBuf> {
     env::var_os("NORMA_TOOLCHAIN").map(PathBuf::from).or_else(|| {
         let manifest = env::var_os("CARGO_MANIFEST_DIR")?;
@@ -94,7 +94,7 @@ fn toolchain() -> Option<PathBuf> {
     })
 }
 
-/// Writes a copy of the archive that lld links right, and gives its folder.
+/// Writes a copy of the archive that lld links correctly, and returns the copy's folder.
 fn rename_constructors(archive: &Path) -> Result<PathBuf, String> {
     let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let prefix = PathBuf::from(env::var_os("MLIR_SYS_220_PREFIX").unwrap_or_default());

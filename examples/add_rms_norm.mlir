@@ -1,6 +1,6 @@
-// A residual is added, given out for the next layer, and normalized: two ops, one kernel, one pass over memory.
+// Adds a residual, returns the sum for the next layer, and normalizes it: two ops, one kernel, one pass over memory.
 //
-// The sum is rounded to bf16 before it is normalized, as it would be if it went through memory.
+// The sum is rounded to bf16 before it is normalized, as if it had been written to memory and read back.
 
 func.func @add_rms_norm(%x: tensor<?x4096xbf16> {norm.name = "x"}, %residual: tensor<?x4096xbf16> {norm.name = "residual"},
                         %w: tensor<4096xbf16> {norm.name = "w"})

@@ -1,5 +1,5 @@
-// A normalized row, times the SiLU of a gate, and the gradient of that: `norm.gradient` asks for a function `gated_norm_grad`, which
-// takes x, gate, w and dy and gives dx, dgate and dw. It is derived from what stands here.
+// A normalized row, times the SiLU of a gate, and the gradient of that product: `norm.gradient` requests the function `gated_norm_grad`,
+// whose inputs are x, gate, w and dy and whose outputs are dx, dgate and dw. The compiler derives it from the function below.
 func.func @gated_norm(%x: tensor<?x4096xbf16> {norm.name = "x"}, %gate: tensor<?x4096xbf16> {norm.name = "gate"},
                       %w: tensor<4096xbf16> {norm.name = "w"}) -> (tensor<?x4096xbf16> {norm.name = "y"})
     attributes {norm.gradient = ["x", "gate", "w"]} {

@@ -1,4 +1,4 @@
-// Rows scaled to length 1, as a scalar program over an iteration space. `norm.l2_norm` is the named op, which bounds the length from below.
+// Scales rows to length 1, as a scalar program over an iteration space. The named op `norm.l2_norm` also bounds the length from below.
 
 func.func @l2_norm(%x: tensor<?x1024xf16> {norm.name = "x"}) -> (tensor<?x1024xf16> {norm.name = "y"}) {
   %y = norm.compute(%in = %x : tensor<?x1024xf16>) -> (%out : tensor<?x1024xf16>)

@@ -1,7 +1,7 @@
-// The queries of attention: each head of 128 is normalized and then rotated by its token's position, in one kernel.
+// The queries of attention: each head of 128 elements is normalized and then rotated by its token's position, in one kernel.
 //
-// The rotation takes the two halves of a head, which is said in kernel form; what it reads of the normalized heads is computed
-// where it is read, and the sum of squares once for each head.
+// The rotation combines the two halves of a head, which kernel form expresses. The normalized elements that it reads are
+// computed where they are read, and the sum of squares once per head.
 
 func.func @qk_norm_rotary(%q: tensor<?x32x128xbf16> {norm.name = "q"}, %w: tensor<128xbf16> {norm.name = "w"},
                           %cos: tensor<?x64xf32> {norm.name = "cos"}, %sin: tensor<?x64xf32> {norm.name = "sin"})

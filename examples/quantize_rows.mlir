@@ -1,7 +1,7 @@
-// RMSNorm whose result is given out as 8-bit floats, each row by a scale of its own: one kernel, which holds a row from the
+// RMSNorm whose result is quantized to 8-bit floats, each row with its own scale: one kernel, which holds a row from the
 // first read to the last write.
 //
-// The scale is such that the largest magnitude of a row becomes 448, the largest number of f8E4M3FN.
+// The scale maps the largest magnitude of a row to 448, the largest finite value of f8E4M3FN.
 
 func.func @quantize_rows(%x: tensor<?x4096xbf16> {norm.name = "x"}, %w: tensor<4096xbf16> {norm.name = "w"})
     -> (tensor<?x4096xf8E4M3FN> {norm.name = "q"}, tensor<?xf32> {norm.name = "scale"}) {
@@ -13,7 +13,7 @@ func.func @quantize_rows(%x: tensor<?x4096xbf16> {norm.name = "x"}, %w: tensor<4
   %row = tensor.empty(%rows) : tensor<?xf32>
   %whole = tensor.empty(%rows) : tensor<?x4096xf32>
 
-  // The largest magnitude, and at least a number by which one can divide.
+  // The largest magnitude, bounded below by a number that is safe to divide by.
   %magnitude = math.absf %normalized : tensor<?x4096xf32>
   %tiny = arith.constant 1.0e-12 : f32
   %least = linalg.fill ins(%tiny : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>

@@ -1,25 +1,25 @@
-//! Functions in C: a source that holds the bundles, and its header.
+//! Generates C: a source that contains the bundles, and its header.
 
 use std::fmt::Write;
 
 use crate::signature::Signature;
 use crate::{Package, PackagedFunction, RUNTIME_HEADER, tvm_ffi};
 
-/// The bytes that one line of a literal holds.
+/// The number of bytes on one line of a literal.
 const LINE: usize = 64;
 
-/// Which functions a source has besides those that its header declares.
+/// The entry points of a source besides the functions that its header declares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntryPoints {
-    /// None.
+    /// No others.
     #[default]
     C,
-    /// One for each function under TVM-FFI's calling convention; the source then needs TVM-FFI where it is linked.
+    /// One per function, with TVM-FFI's calling convention; the source must then be linked with TVM-FFI.
     TvmFfi,
 }
 
-/// The C source of a package's functions, with the runtime's header in it so that it compiles on its own: C11, and attributes of GCC
-/// and Clang.
+/// The C source of a package's functions. It contains the runtime's header, so that it compiles on its own, as C11 with
+/// attributes of GCC and Clang.
 pub fn source(package: &Package, entry_points: EntryPoints) -> String {
     let mut text = RUNTIME_HEADER.to_owned();
     if entry_points == EntryPoints::TvmFfi {
@@ -58,7 +58,7 @@ pub fn header(package: &Package, guard: &str) -> String {
     text
 }
 
-/// An include guard for a file of that stem.
+/// The include guard of a file with that stem.
 pub(crate) fn guard_of(stem: &str, extension: &str) -> String {
     let upper = stem
         .chars()
@@ -92,7 +92,7 @@ fn add_function(text: &mut String, function: &PackagedFunction) {
     let name = &signature.name;
     let mut entries = String::new();
     for (index, (path, bytes)) in function.files.iter().enumerate() {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "\nstatic const unsigned char {name}_file_{index}[] __attribute__((aligned(16))) ="
@@ -152,9 +152,9 @@ fn add_literal(text: &mut String, bytes: &[u8]) {
                     text.push('\\');
                     text.push(char::from(*byte));
                 }
-                // A question mark may begin a trigraph.
+                // A question mark could begin a trigraph.
                 b' '..=b'~' if *byte != b'?' => text.push(char::from(*byte)),
-                // Three digits, so that a digit behind them is no part of the number.
+                // Three digits, so that a following digit is not taken as part of the number.
                 byte => {
                     let _ = write!(text, "\\{byte:03o}");
                 }

@@ -1,11 +1,12 @@
-//! Functions in C++, which throw what went wrong.
+//! Generates C++ functions, which throw errors as exceptions.
 
 use std::fmt::Write;
 
 use crate::c::guard_of;
 use crate::{Package, PackagedFunction};
 
-/// The C++ header of a package's functions beside the C header of that file name; `guard` is as for that one.
+/// The C++ header of a package's functions, which includes the C header with that file name; `guard` is as for
+/// [`crate::header`].
 pub fn header(package: &Package, guard: &str, c_header: &str) -> String {
     let guard = guard_of(guard, "HPP");
     let mut text = format!(

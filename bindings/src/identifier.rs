@@ -1,7 +1,7 @@
-//! Names that C, C++ and Rust take.
+//! Names that are valid in C, C++ and Rust.
 
-/// Keywords of C, C++ or Rust, and names that every program has. A name that one of the languages refuses is none for any, so
-/// that a function is called the same in all.
+/// Keywords of C, C++ or Rust, and the name `main`. A name that is refused by one of the languages is refused for all, so
+/// that a function has the same name in each.
 const RESERVED: &[&str] = &[
     "abstract",
     "alignas",
@@ -120,8 +120,8 @@ const RESERVED: &[&str] = &[
     "yield",
 ];
 
-/// Whether a name is one in all the languages. Those that begin with `_` are left to the languages, and those that begin with
-/// `norma_` to the runtime.
+/// Whether a name is valid in all the languages. Names that begin with `_` are reserved by the languages, and those that
+/// begin with `norma_` by the runtime.
 pub(crate) fn is_name(name: &str) -> bool {
     let mut characters = name.chars();
     let begins = characters.next().is_some_and(|first| first.is_ascii_alphabetic());
@@ -131,7 +131,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         && !name.starts_with("norma_")
 }
 
-/// A name like `name` that is one in all the languages, and not among `taken`.
+/// A name similar to `name` that is valid in all the languages and not among `taken`.
 pub(crate) fn name_like(name: &str, taken: &[String]) -> String {
     let mut like: String = name
         .chars()

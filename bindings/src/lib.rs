@@ -1,6 +1,7 @@
-//! Typed functions for the functions of bundles: a program links or includes them with the bundle inside, and calls them by name.
+//! Generates typed functions for the functions of bundles: a program links or includes them, with the bundle inside, and
+//! calls them by name.
 //!
-//! This crate writes text and knows neither MLIR nor a compiler. What the functions call is the runtime.
+//! This crate generates text and uses neither MLIR nor a compiler. The functions call the runtime.
 
 mod c;
 mod cpp;
@@ -26,36 +27,36 @@ pub const RUNTIME_HEADER: &str = include_str!("../../runtime/include/norma/runti
 /// A bundle for one target.
 #[derive(Clone, Debug)]
 pub struct TargetBundle {
-    /// What the manifest says.
+    /// The manifest.
     pub manifest: Manifest,
-    /// The cubins that it names.
+    /// The contents of the cubins that the manifest names.
     pub cubins: BTreeMap<String, Vec<u8>>,
 }
 
-/// Functions with their bundles, for one target or several.
+/// Functions with their bundles, for one or several targets.
 #[derive(Debug)]
 pub struct Package {
     functions: Vec<PackagedFunction>,
 }
 
-/// A function, and a bundle of it alone.
+/// A function, and a bundle that contains it alone.
 #[derive(Debug)]
 struct PackagedFunction {
     signature: Signature,
-    /// By their paths in the bundle's folder, which has one for each target.
+    /// The files by their paths in the bundle's folder, which has a folder for each target.
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// Why there are no typed functions for a bundle.
+/// Why no typed functions can be generated for a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PackageError {
-    /// A function's name is none in the language.
+    /// A function's name is not valid in the languages.
     #[error("function '{name}' has no name that C takes; expected letters, digits and '_', and no keyword")]
     Name {
         /// The name.
         name: String,
     },
-    /// A function is not the same for all targets.
+    /// A function differs between targets.
     #[error("function '{name}' for {target} does not take what it does for {first}")]
     Different {
         /// The function.
@@ -110,7 +111,7 @@ impl Package {
 }
 
 impl Package {
-    /// The files of all bundles, each by the function that it belongs to and its path in that function's bundle.
+    /// The files of all bundles: for each, its function and its path in that function's bundle.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str, &[u8])> {
         self.functions.iter().flat_map(|function| {
             let name = function.signature.name.as_str();
@@ -120,7 +121,7 @@ impl Package {
     }
 }
 
-/// The files of a bundle of one function for one target, without what only people and tests read.
+/// The files of a bundle with one function for one target, without the parts that only people and tests read.
 fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u8>>, PackageError> {
     let target = &bundle.manifest.target;
     let mut manifest = bundle.manifest.clone();
@@ -153,7 +154,7 @@ fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u
 mod tests {
     use super::*;
 
-    /// The bundle of `scale` for a target, its manifest changed.
+    /// The bundle of `scale` for a target, with a changed manifest.
     pub(crate) fn scale(target: &str, change: impl FnOnce(&mut Manifest)) -> TargetBundle {
         let text = include_str!("../../bundle/testdata/scale.json").replace("sm_90a", target);
         let mut manifest: Manifest = serde_json::from_str(&text).unwrap();

@@ -1,14 +1,14 @@
-//! What a function takes, under names that the languages take.
+//! The parameters of a function, with names that are valid in the languages.
 
 use norma_bundle::manifest::{Function, Tensor};
 
 use crate::PackageError;
 use crate::identifier::{is_name, name_like};
 
-/// A function as callers see it.
+/// A function's signature, as its callers see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
-    /// Its name.
+    /// The function's name.
     pub(crate) name: String,
     /// The inputs, then the outputs.
     pub(crate) tensors: Vec<TensorParameter>,
@@ -16,33 +16,33 @@ pub(crate) struct Signature {
     pub(crate) scalars: Vec<ScalarParameter>,
 }
 
-/// A tensor that a function takes.
+/// A tensor parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TensorParameter {
     /// The parameter's name.
     pub(crate) name: String,
-    /// What it is, for people: `x: bf16 [m, 4096], read`.
+    /// A description for people, such as `x: bf16 [m, 4096], read`.
     pub(crate) description: String,
     is_output: bool,
 }
 
-/// A number that a function takes.
+/// A scalar parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScalarParameter {
     /// The parameter's name.
     pub(crate) name: String,
-    /// Whether it is a float; an integer if not.
+    /// Whether it is a float; otherwise it is an integer.
     pub(crate) is_float: bool,
 }
 
-/// A name that the functions give a parameter of their own.
+/// The name of the parameter that the generated functions add.
 const STREAM: &str = "stream";
 
 impl Signature {
     /// Reads a function's signature.
     ///
     /// # Errors
-    /// Its name is none in the languages.
+    /// Its name is not valid in the languages.
     pub(crate) fn of(function: &Function) -> Result<Self, PackageError> {
         if !is_name(&function.name) {
             return Err(PackageError::Name {
@@ -79,12 +79,12 @@ impl Signature {
         })
     }
 
-    /// Whether both take the same, so that one typed function serves for both.
+    /// Whether both have the same parameters, so that one typed function serves both.
     pub(crate) fn accepts_like(&self, other: &Signature) -> bool {
         (&self.tensors, &self.scalars) == (&other.tensors, &other.scalars)
     }
 
-    /// What the function takes, a line each.
+    /// A line for each parameter.
     pub(crate) fn descriptions(&self) -> impl Iterator<Item = String> {
         let tensors = self.tensors.iter().map(|tensor| tensor.description.clone());
         let scalars = self.scalars.iter().map(|scalar| {

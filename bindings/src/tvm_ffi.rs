@@ -1,14 +1,15 @@
-//! Functions under the calling convention of TVM-FFI, by which Python and others call them once a shared object is loaded: each
-//! is `__tvm_ffi_<name>`, as `tvm/ffi/c_api.h` of TVM-FFI 0.1 defines that.
+//! Generates functions with the calling convention of TVM-FFI, with which Python and other languages call functions of a
+//! loaded shared object: each is named `__tvm_ffi_<name>`, as `tvm/ffi/c_api.h` of TVM-FFI 0.1 defines.
 //!
-//! A tensor comes as a `DLTensor *` or as a TVM-FFI tensor, whose `DLTensor` lies behind the object's header. The stream is the one
-//! that TVM-FFI's environment has for the device of the first tensor, which frameworks set to their own.
+//! A tensor is passed as a `DLTensor *` or as a TVM-FFI tensor, whose `DLTensor` follows the object's header. The stream is
+//! the current one of TVM-FFI's environment for the device of the first tensor; frameworks set it to theirs.
 
 use std::fmt::Write;
 
 use crate::signature::Signature;
 
-/// What the functions use of `tvm/ffi/c_api.h` and `tvm/ffi/extra/c_env_api.h`, and the arguments' conversions.
+/// The declarations from `tvm/ffi/c_api.h` and `tvm/ffi/extra/c_env_api.h` that the functions use, and the conversions of
+/// arguments.
 pub(crate) const PRELUDE: &str = r#"
 /* TVMFFIAny and the header of TVMFFIObject. */
 typedef struct {
@@ -93,7 +94,7 @@ pub(crate) fn add_entry(text: &mut String, signature: &Signature) {
     let prototype = format!(
         "int __tvm_ffi_{name}(void *handle, const norma_tvm_any *arguments, int32_t count, norma_tvm_any *result)"
     );
-    // Writing to a string does not fail. An array has an element at least.
+    // Writing to a string cannot fail. An array has at least one element.
     let _ = write!(
         text,
         "\n{prototype};\n{prototype} {{\n  \

@@ -1,4 +1,5 @@
-//! `candidates.json`: the bundles of one function with several schedules, which a sweep times one after the other.
+//! `candidates.json`: lists the bundles of one function compiled with different schedules, which a sweep times one after the
+//! other.
 
 use std::fs;
 use std::io;
@@ -15,11 +16,11 @@ pub const FILE_NAME: &str = "candidates.json";
 pub struct Candidates {
     /// The folder of the bundle with the compiler's choice.
     pub chosen: String,
-    /// The others.
+    /// The bundles with other schedules.
     pub candidates: Vec<Candidate>,
 }
 
-/// A bundle in which one kernel has another schedule than the compiler's choice.
+/// A bundle in which one kernel has a schedule other than the compiler's choice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The bundle's folder, beside the list.
@@ -28,7 +29,7 @@ pub struct Candidate {
     pub kernel: String,
     /// Its `#norm.schedule<...>`.
     pub schedule: String,
-    /// The share of a copy's speed that the cost model expects of the kernel.
+    /// The fraction of a copy's bandwidth that the cost model expects of the kernel.
     pub expected_share: f64,
 }
 
@@ -43,7 +44,7 @@ pub enum CandidatesError {
         /// Why.
         error: io::Error,
     },
-    /// It is no such list.
+    /// The file does not hold such a list.
     #[error("'{path}' is no list of candidates: {error}")]
     Parse {
         /// The list.
@@ -57,7 +58,7 @@ impl Candidates {
     /// Reads the list in `folder`.
     ///
     /// # Errors
-    /// It is not there, or no such list.
+    /// The file does not exist, or is not such a list.
     pub fn load(folder: &Path) -> Result<Self, CandidatesError> {
         let path = folder.join(FILE_NAME);
         let text = fs::read_to_string(&path).map_err(|error| CandidatesError::Read {
@@ -67,10 +68,10 @@ impl Candidates {
         serde_json::from_str(&text).map_err(|error| CandidatesError::Parse { path, error })
     }
 
-    /// The list as text.
+    /// Formats the list as JSON.
     ///
     /// # Errors
-    /// A share that is no number has no JSON.
+    /// JSON cannot express a share that is NaN or infinite.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

@@ -1,7 +1,7 @@
-//! What a function needs of the sizes of its tensors beyond their shapes, and of the numbers that its caller sets.
+//! Conditions on the sizes of a function's tensors, beyond their shapes, and on the numbers that its caller sets.
 //!
-//! The kernels read and write out of bounds, or leave elements unwritten, for sizes and numbers that break one, so a launcher
-//! refuses them.
+//! For sizes and numbers that violate a condition, kernels would access memory out of bounds or leave elements unwritten, so
+//! a launcher refuses them.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub enum Relation {
     /// Both sides are the same number.
     #[serde(rename = "==")]
     Equal,
-    /// The left side is not less.
+    /// The left side is at least the right side.
     #[serde(rename = ">=")]
     AtLeast,
 }
@@ -40,7 +40,7 @@ impl Relation {
         }
     }
 
-    /// Whether two numbers compare so.
+    /// Whether two numbers satisfy the relation.
     pub fn holds(self, left: i64, right: i64) -> bool {
         match self {
             Relation::Equal => left == right,
@@ -50,7 +50,7 @@ impl Relation {
 }
 
 impl Condition {
-    /// Whether it holds whatever the sizes are, as far as its form shows.
+    /// Whether the condition evidently holds for all sizes, judging by its form.
     pub fn is_trivial(&self) -> bool {
         match (&self.left, &self.right) {
             (Expression::Integer(left), Expression::Integer(right)) => self.relation.holds(*left, *right),
@@ -58,14 +58,14 @@ impl Condition {
         }
     }
 
-    /// Whether both say the same in the same form, whatever their texts are.
+    /// Whether both conditions have the same form, regardless of their texts.
     pub fn is_same(&self, other: &Condition) -> bool {
         (&self.left, self.relation, &self.right) == (&other.left, other.relation, &other.right)
     }
 
-    /// What holds where this does not; `None` for an equality, whose opposite is none.
+    /// The negation; `None` for an equality, whose negation is not a condition.
     pub fn negated(&self) -> Option<Condition> {
-        // A constant takes the one that makes a strict comparison, so that the opposite's opposite is this again.
+        // A constant side absorbs the 1 of the strict comparison, so that negating twice gives the original condition.
         let (left, right) = match (&self.left, &self.right) {
             (left, Expression::Integer(bound)) => (Expression::Integer(bound.checked_sub(1)?), left.clone()),
             (left, right) => (right.clone(), left.clone() + 1),
@@ -78,19 +78,19 @@ impl Condition {
         })
     }
 
-    /// Whether these sizes satisfy it.
+    /// Whether the given sizes satisfy the condition.
     ///
     /// # Errors
-    /// A side has no value.
+    /// A side cannot be evaluated.
     pub fn holds(&self, bindings: &dyn Fn(&str) -> Option<i64>) -> Result<bool, EvaluateError> {
         let (left, right) = (self.left.evaluate(bindings)?, self.right.evaluate(bindings)?);
         Ok(self.relation.holds(left, right))
     }
 
-    /// What is wrong with these sizes, if they break the condition.
+    /// The message for sizes that violate the condition; `None` if they satisfy it.
     ///
     /// # Errors
-    /// A side has no value.
+    /// A side cannot be evaluated.
     pub fn violation(&self, bindings: &dyn Fn(&str) -> Option<i64>) -> Result<Option<String>, EvaluateError> {
         let (left, right) = (self.left.evaluate(bindings)?, self.right.evaluate(bindings)?);
         if self.relation.holds(left, right) {
@@ -99,7 +99,7 @@ impl Condition {
         Ok(Some(self.broken_by(left, right)))
     }
 
-    /// What is wrong with sizes that give the sides these values, for a condition that they break.
+    /// The message for a violated condition, given the values of its sides.
     pub fn broken_by(&self, left: i64, right: i64) -> String {
         let got = match (&self.left, &self.right) {
             (_, Expression::Integer(_)) => left.to_string(),

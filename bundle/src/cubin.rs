@@ -1,11 +1,11 @@
-//! What a cubin says of its kernels' parameters, so that no launch passes others.
+//! Reads a cubin's declarations of its kernels' parameters, so that no launch passes others.
 //!
-//! The driver copies as many bytes for each parameter as the cubin declares, from wherever the launcher points: a manifest
-//! that belongs to another cubin would make it read past what was passed. A cubin is an ELF image; the section
-//! `.nv.info.<kernel>` lists attributes, each a format and a number in one byte each, and then, for format 4, a 16-bit length
-//! and that many bytes, for others two bytes. Attribute 0x17 describes a parameter: its ordinal at byte 4, its offset at
-//! byte 6, 16 bits each, and its size in the upper 14 of the 32 bits at byte 8. NVIDIA documents none of this; `cuobjdump
-//! --dump-elf` prints it under the names of EIFMT_SVAL and EIATTR_KPARAM_INFO.
+//! The driver copies as many bytes for each parameter as the cubin declares, from wherever the launcher points: with a
+//! manifest that belongs to another cubin it would read past what was passed. A cubin is an ELF image. The section
+//! `.nv.info.<kernel>` lists attributes, each with a format and an attribute number of one byte each. For format 4 these are
+//! followed by a 16-bit length and that many bytes, for other formats by two bytes. Attribute 0x17 describes a parameter: its
+//! ordinal at byte 4 and its offset at byte 6, 16 bits each, and its size in the upper 14 of the 32 bits at byte 8. NVIDIA
+//! documents none of this; `cuobjdump --dump-elf` prints it under the names EIFMT_SVAL and EIATTR_KPARAM_INFO.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::manifest::{Argument, Kernel, ScalarType};
 
-/// The format of an attribute that brings its length.
+/// The format of an attribute with an explicit length.
 const SIZED: u8 = 4;
 /// The attribute that describes a parameter.
 const PARAMETER: u8 = 0x17;
@@ -23,10 +23,10 @@ const PARAMETER: u8 = 0x17;
 /// Why a cubin is not the one that a manifest describes.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum CubinError {
-    /// The bytes are no ELF image, or not all of one.
+    /// The bytes are not an ELF image, or a truncated one.
     #[error("it is no cubin, or a truncated one")]
     Image,
-    /// There is no such kernel.
+    /// The cubin has no such kernel.
     #[error("it has no kernel '{0}'")]
     Kernel(String),
     /// The kernel takes other parameters.
@@ -36,7 +36,7 @@ pub enum CubinError {
         symbol: String,
         /// What the cubin declares, in order.
         expected: Vec<u32>,
-        /// What the manifest's arguments take.
+        /// The sizes of the manifest's arguments.
         got: Vec<u32>,
     },
 }
@@ -46,10 +46,10 @@ pub enum CubinError {
 pub struct Cubin<'a>(ElfFile64<'a, LittleEndian>);
 
 impl<'a> Cubin<'a> {
-    /// Takes an image apart as far as to know that all of it is there.
+    /// Parses an image and checks that it is complete.
     ///
     /// # Errors
-    /// The bytes are no ELF image, or not all of one.
+    /// The bytes are not an ELF image, or a truncated one.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, CubinError> {
         let file = ElfFile64::parse(bytes).map_err(|_| CubinError::Image)?;
         let is_whole = file.sections().all(|section| section.data().is_ok());
@@ -62,7 +62,7 @@ impl<'a> Cubin<'a> {
     /// The sizes of a kernel's parameters, in bytes, in order.
     ///
     /// # Errors
-    /// There is no such kernel, or what is said of it cannot be read.
+    /// There is no such kernel, or its attributes cannot be read.
     pub fn parameters(&self, symbol: &str) -> Result<Vec<u32>, CubinError> {
         if self.0.section_by_name(&format!(".text.{symbol}")).is_none() {
             return Err(CubinError::Kernel(symbol.to_owned()));
@@ -89,10 +89,10 @@ impl<'a> Cubin<'a> {
         Ok(sizes.into_values().collect())
     }
 
-    /// Checks that a manifest's kernel is in the cubin and passes what it takes.
+    /// Checks that the cubin contains a manifest's kernel, and that its parameters have the sizes that the manifest passes.
     ///
     /// # Errors
-    /// It is not, or it passes something else.
+    /// The kernel is missing, or has other parameters.
     pub fn check(&self, kernel: &Kernel) -> Result<(), CubinError> {
         let expected = self.parameters(&kernel.symbol)?;
         let got: Vec<u32> = kernel.args.iter().map(Argument::bytes).collect();
@@ -107,7 +107,7 @@ impl<'a> Cubin<'a> {
     }
 }
 
-/// The ordinal and the size that an attribute gives.
+/// The ordinal and the size of a parameter from its attribute.
 fn parameter(value: &[u8]) -> Option<(u16, u32)> {
     let ordinal = u16::from_le_bytes(value.get(4..6)?.try_into().ok()?);
     let flags = u32::from_le_bytes(value.get(8..12)?.try_into().ok()?);
@@ -115,7 +115,7 @@ fn parameter(value: &[u8]) -> Option<(u16, u32)> {
 }
 
 impl Argument {
-    /// The bytes of the parameter.
+    /// The size of the parameter, in bytes.
     pub fn bytes(&self) -> u32 {
         match self {
             Argument::Pointer { .. } | Argument::Workspace { .. } => 8,
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::manifest::Manifest;
 
-    /// Of a kernel `scale` with two pointers, an f32 and an i64, by ptxas of CUDA 13.0 for sm_90a.
+    /// A kernel `scale` with two pointers, an f32 and an i64 as parameters, assembled by ptxas of CUDA 13.0 for sm_90a.
     const CUBIN: &[u8] = include_bytes!("../testdata/scale.sm_90a.cubin");
 
     fn scale() -> Kernel {

@@ -1,7 +1,8 @@
-//! What a function computes, as its author wrote it: named ops stay named, and kernel form is a scalar program.
+//! The definition of what a function computes, as its author wrote it: named ops stay named, and kernel form is a scalar
+//! program.
 //!
-//! The compiler reads it off its input, before any pass has run, so that no fault of a pass is in it. Statements run in
-//! order over tensors in memory: each result is rounded to its tensor's type, and later statements see it so.
+//! The compiler reads it off its input, before any pass has run, so that it contains no fault of a pass. Statements run in
+//! order over tensors in memory: each result is rounded to its tensor's type, and later statements read the rounded values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +14,13 @@ use crate::expression::Expression;
 use crate::manifest::Function;
 use crate::program::{Number, Program};
 
-/// What a function computes.
+/// The definition of a function.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
-    /// Tensors that one statement makes for later ones, and that the caller never sees.
+    /// Tensors that one statement writes for later ones, and that the caller never sees.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intermediates: Vec<Intermediate>,
-    /// What is computed, in order.
+    /// The statements, in order.
     pub statements: Vec<Statement>,
 }
 
@@ -30,8 +31,8 @@ pub struct Intermediate {
     pub name: String,
     /// The element type.
     pub dtype: Element,
-    /// The extent of each dim: a constant, or a symbol of its own. The statement that makes the tensor gives the symbol
-    /// its value, and later ones use it as a size.
+    /// The extent of each dim: a constant, or a symbol of its own. The statement that writes the tensor determines the
+    /// symbol's value, and later statements use it as a size.
     pub shape: Vec<Expression>,
 }
 
@@ -45,7 +46,7 @@ pub enum Statement {
     Program(Program),
 }
 
-/// An op under its name in the `norm` dialect, with what its ODS calls operands, results and attributes.
+/// An op of the `norm` dialect, with its operands, results and attributes by their ODS names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedOp {
     /// The mnemonic, such as `rms_norm`.
@@ -71,7 +72,7 @@ pub enum Attribute {
     List(Vec<Attribute>),
 }
 
-/// What a definition breaks, and where.
+/// A rule that a definition violates, and where.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{at}: {message}")]
 pub struct DefinitionError {
@@ -84,7 +85,7 @@ pub struct DefinitionError {
 /// The tensors and sizes that a statement may use.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope<'a> {
-    /// By name.
+    /// The tensors by name.
     pub tensors: BTreeMap<&'a str, Declared>,
     /// Every size symbol, and every number that the caller may set.
     pub sizes: BTreeSet<&'a str>,
@@ -95,14 +96,14 @@ pub(crate) struct Scope<'a> {
 pub(crate) struct Declared {
     pub element: Element,
     pub rank: usize,
-    /// Whether statements write it: it is no input.
+    /// Whether statements may write it, which holds for all tensors but inputs.
     pub written: bool,
-    /// Whether there is something to read: it is an input, or an earlier statement wrote it.
+    /// Whether it may be read: it is an input, or an earlier statement wrote it.
     pub readable: bool,
 }
 
 impl<'a> Scope<'a> {
-    /// What a definition of `function` starts with.
+    /// The scope at the beginning of a definition of `function`.
     pub fn of(function: &'a Function) -> Self {
         let inputs = function.inputs.iter().map(|tensor| (tensor, false));
         let outputs = function.outputs.iter().map(|tensor| (tensor, true));
@@ -124,7 +125,7 @@ impl<'a> Scope<'a> {
     /// The tensor, if it can be read.
     ///
     /// # Errors
-    /// There is no such tensor, or nothing in it yet.
+    /// There is no such tensor, or no statement has written it yet.
     pub fn read(&self, tensor: &str) -> Result<Declared, String> {
         match self.tensors.get(tensor) {
             Some(declared) if declared.readable => Ok(*declared),
@@ -146,7 +147,7 @@ impl<'a> Scope<'a> {
 }
 
 impl Statement {
-    /// The tensors that it writes.
+    /// The tensors that the statement writes.
     pub fn results(&self) -> Vec<&str> {
         match self {
             Statement::Named(named) => named.results.values().map(String::as_str).collect(),
@@ -154,7 +155,7 @@ impl Statement {
         }
     }
 
-    /// The tensors that it reads.
+    /// The tensors that the statement reads.
     pub fn operands(&self) -> Vec<&str> {
         match self {
             Statement::Named(named) => named.operands.values().map(String::as_str).collect(),
@@ -167,11 +168,11 @@ impl Definition {
     /// Checks the definition against the function it belongs to: names refer to tensors, what is read has been written,
     /// programs are consistent, and every output is written.
     ///
-    /// Names of ops are not checked: a newer compiler may use some that an older launcher cannot evaluate, which matters
-    /// only to who evaluates.
+    /// Names of ops are not checked: a newer compiler may use some that an older launcher does not know, which matters only
+    /// to a reader that evaluates the definition.
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// The first rule that is violated.
     pub fn validate(&self, function: &Function) -> Result<(), DefinitionError> {
         let fail = |at: String, message: String| Err(DefinitionError { at, message });
         let mut scope = Scope::of(function);

@@ -1,20 +1,21 @@
-//! Derivatives of scalar ops: the column of the table of scalar ops that differentiation builds its programs from.
+//! Derivatives of scalar ops: the column of the table of scalar ops from which differentiation builds its programs.
 //!
-//! A derivative is an expression over the op's operands `a`, `b` and `c` and its result `y`, of ops of the same table. Where a function
-//! has a corner it is a number between those on both sides: a maximum of two equal numbers passes half to each.
+//! A derivative is an expression over the op's operands `a`, `b` and `c` and its result `y`, built from ops of the same
+//! table. Where a function is not differentiable, the derivative is a value between those on both sides: a maximum of two
+//! equal numbers passes half to each.
 
 use std::fmt;
 
 use crate::scalar_op::ScalarOp;
 
-/// What an op passes back to its operands.
+/// The derivatives of an op with respect to its operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Derivative {
-    /// Nothing, and a gradient that had to come through it is refused: it takes or gives integers, or it jumps.
+    /// Undefined: the op takes or returns integers, or is a step function. A gradient that would pass through it is refused.
     None,
-    /// Nothing, and nothing is missing: it gives a truth, which chooses between values.
+    /// Zero: the op returns a truth value, which only selects between values.
     OfTruth,
-    /// For each operand, what a change of it comes to in the result.
+    /// The partial derivative of the result with respect to each operand.
     Partial(&'static [Partial]),
 }
 
@@ -30,15 +31,15 @@ pub enum Partial {
     Difference(&'static Partial, &'static Partial),
     Product(&'static Partial, &'static Partial),
     Quotient(&'static Partial, &'static Partial),
-    /// An op of the table on numbers.
+    /// A floating-point op of the table.
     Call(ScalarOp, &'static [Partial]),
-    /// 1 where the relation holds, else 0.
+    /// 1 if the relation holds, else 0.
     Holds(Relation, &'static Partial, &'static Partial),
-    /// 1 where the operand, a truth, is the one given, else 0.
+    /// 1 if the operand, a truth value, equals the given one, else 0.
     Is(usize, bool),
 }
 
-/// How two numbers compare.
+/// A comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each says what it is")]
 pub enum Relation {
@@ -95,7 +96,7 @@ fn operand(index: usize) -> char {
     char::from(b'a' + index as u8)
 }
 
-/// An expression as an operand of a product.
+/// An expression in brackets where it is an operand of a product.
 struct Bracketed(&'static Partial);
 
 impl fmt::Display for Bracketed {

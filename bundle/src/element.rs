@@ -184,7 +184,7 @@ impl Element {
         }
     }
 
-    /// The type of that name.
+    /// The type with this name, if any.
     pub fn from_name(name: &str) -> Option<Element> {
         Element::ALL.into_iter().find(|element| element.name() == name)
     }
@@ -209,7 +209,7 @@ impl Element {
         self.is_float() && self.bytes() < 4
     }
 
-    /// The width of what counts as an integer in bits; `None` for floats.
+    /// The width in bits of an integer type, including types that count as integers; `None` for floats.
     pub fn integer_bits(self) -> Option<u32> {
         match self {
             Element::I1 => Some(1),
@@ -248,7 +248,8 @@ impl Element {
     }
 
     /// The pattern of `value` rounded to nearest, ties to even. Overflow gives infinity, or NaN in a format without
-    /// infinities; [`Self::narrow`] is what a conversion gives. Integer types take the truncated, saturated value.
+    /// infinities; use [`Self::narrow`] for the result of a conversion. For integer types the value is truncated and
+    /// saturated.
     pub fn encode_float(self, value: f64) -> u64 {
         match (self, self.format()) {
             (Element::F64, _) => value.to_bits(),
@@ -258,13 +259,13 @@ impl Element {
         }
     }
 
-    /// `value` rounded to the type and back: what storing and loading it gives.
+    /// `value` rounded to the type and back: the result of storing and loading it.
     pub fn round(self, value: f64) -> f64 {
         self.decode_float(self.encode_float(value))
     }
 
-    /// What `arith.truncf` to the type makes of `value`: [`Self::round`], but a magnitude beyond the largest finite number
-    /// of an 8-bit float, an infinity too, becomes that number, as PTX's `cvt.rn.satfinite` has it. NaN stays NaN.
+    /// The result of `arith.truncf` to the type: as [`Self::round`], but for an 8-bit float a magnitude beyond the largest
+    /// finite number, including infinity, becomes that number, as with PTX's `cvt.rn.satfinite`. NaN stays NaN.
     pub fn narrow(self, value: f64) -> f64 {
         if self.saturates() && !value.is_nan() {
             let largest = self.largest_finite();
@@ -273,8 +274,8 @@ impl Element {
         self.round(value)
     }
 
-    /// What memory holds of a computed `value`. What a conversion made is not infinite in a type that saturates, so an
-    /// infinity was read from memory, and is kept.
+    /// The content of memory after a computed `value` is stored. A conversion to a type that saturates never gives an
+    /// infinity, so an infinity must have been read from memory, and is kept.
     pub fn stored(self, value: f64) -> f64 {
         match value.is_infinite() {
             true => self.round(value),
@@ -366,8 +367,8 @@ mod tests {
         }
     }
 
-    /// A pattern, the midpoint to its upper neighbour, and the f64s next to that midpoint: all that rounding to
-    /// nearest even can get wrong.
+    /// Checks each pattern, the midpoint to its upper neighbour, and the f64s next to that midpoint: all the cases that
+    /// rounding to nearest even can get wrong.
     fn check_rounding_around_every_pattern(element: Element, finite_patterns: u64) {
         for bits in 0..finite_patterns {
             let value = element.decode_float(bits);

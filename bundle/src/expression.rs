@@ -1,9 +1,8 @@
-//! Size expressions: what a manifest says about sizes that are known only at launch.
+//! Size expressions, which a manifest uses for sizes that are known only at launch.
 //!
-//! An expression is an integer, or `+ - *`, `floordiv(a, b)`, `ceildiv(a, b)`, `mod(a, b)`, `min(a, b)` and
-//! `max(a, b)` over integers and symbols. Division rounds towards minus infinity (`floordiv`, and `mod` with it) or
-//! plus infinity (`ceildiv`), as MLIR's affine maps do. Arithmetic is checked: a size that leaves `i64` is an error,
-//! never a wrapped number.
+//! An expression is an integer, or `+ - *`, `floordiv(a, b)`, `ceildiv(a, b)`, `mod(a, b)`, `min(a, b)` and `max(a, b)` over
+//! integers and symbols. Division rounds towards minus infinity (`floordiv`, and `mod` with it) or plus infinity (`ceildiv`),
+//! as MLIR's affine maps do. Arithmetic is checked: a size that overflows `i64` is an error, never a wrapped number.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +12,7 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 use thiserror::Error;
 
-/// The longest source that is parsed, in bytes; it bounds the depth of every expression.
+/// The longest text that is parsed, in bytes; it bounds the depth of every expression.
 const MAX_SOURCE: usize = 4096;
 /// The deepest nesting of parentheses that is parsed.
 const MAX_NESTING: usize = 64;
@@ -29,7 +28,7 @@ pub enum Expression {
     Binary(Operation, Box<Expression>, Box<Expression>),
 }
 
-/// What a binary expression does.
+/// The operation of a binary expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// `a + b`
@@ -50,17 +49,17 @@ pub enum Operation {
     Maximum,
 }
 
-/// Why a text is no expression. Columns are 1-based and count bytes.
+/// Why a text is not an expression. Columns are 1-based and count bytes.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("in expression '{source_text}', column {column}: {message}")]
 pub struct ParseError {
     source_text: String,
-    /// Where the first wrong character stands.
+    /// The column of the first wrong character.
     pub column: usize,
     message: String,
 }
 
-/// Why an expression has no value.
+/// Why an expression cannot be evaluated.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EvaluateError {
     /// A symbol has no binding.
@@ -109,7 +108,7 @@ impl Operation {
         )
     }
 
-    /// Why `expression`, this operation on something and `b`, has no value.
+    /// The reason why `expression`, which applies this operation to a value and `b`, cannot be evaluated.
     #[cold]
     pub fn error(self, expression: &Expression, b: i64) -> EvaluateError {
         if self.divides() && b <= 0 {
@@ -122,7 +121,7 @@ impl Operation {
         }
     }
 
-    /// The value, or `None` where it does not fit or the divisor is not positive ([`Operation::error`] says which).
+    /// The value, or `None` if it overflows or the divisor is not positive ([`Operation::error`] tells which).
     pub fn apply(self, a: i64, b: i64) -> Option<i64> {
         match self {
             Operation::Add => a.checked_add(b),
@@ -147,7 +146,7 @@ impl Expression {
     /// Parses one expression.
     ///
     /// # Errors
-    /// Says at which column the text stops being an expression.
+    /// The text is not an expression; the error names the column.
     pub fn parse(source: &str) -> Result<Self, ParseError> {
         Parser::new(source).whole()
     }
@@ -177,8 +176,8 @@ impl Expression {
         Self::binary(Operation::Maximum, self, other.into())
     }
 
-    /// `a op b`, with constants folded and units dropped; what would overflow or divide by zero stays as it is, so
-    /// that evaluation reports it.
+    /// `a op b`, with constants folded and neutral operands dropped. An operation that would overflow or divide by zero is
+    /// kept, so that evaluation reports it.
     pub fn binary(operation: Operation, a: Expression, b: Expression) -> Self {
         use Expression::Integer;
         use Operation::*;
@@ -198,12 +197,12 @@ impl Expression {
         }
     }
 
-    /// The least that the expression can be for symbols of at least 0, or less than that; `None` where it may be anything.
+    /// A lower bound of the expression for symbols of at least 0, or `None` if no bound is found.
     pub fn least(&self) -> Option<i64> {
         self.bounds().0
     }
 
-    /// What the expression is at least and at most, if there is such a number, for symbols of at least 0.
+    /// A lower and an upper bound of the expression for symbols of at least 0, where found.
     fn bounds(&self) -> (Option<i64>, Option<i64>) {
         let (operation, a, b) = match self {
             Expression::Integer(value) => return (Some(*value), Some(*value)),
@@ -219,7 +218,7 @@ impl Expression {
                 (both(a.0, b.0, i64::checked_mul), both(a.1, b.1, i64::checked_mul))
             }
             Operation::Multiply => (None, None),
-            // Divisors are positive, so that a quotient is as far from 0 as its dividend at most.
+            // Divisors are positive, so a quotient is at most as far from 0 as its dividend.
             Operation::FloorDivide | Operation::CeilDivide => {
                 (a.0.map(|least| least.min(0)), a.1.map(|most| most.max(0)))
             }
@@ -243,7 +242,7 @@ impl Expression {
         }
     }
 
-    /// The value under `bindings`, which answers `None` for names it does not know.
+    /// The value under `bindings`, which returns `None` for unknown names.
     ///
     /// # Errors
     /// An unbound symbol, an overflow, or a divisor that is not positive.
@@ -278,7 +277,7 @@ impl Expression {
         }
     }
 
-    /// How tightly the printed form binds: 0 for sums, 1 for products, 2 for everything else.
+    /// The precedence of the printed form: 0 for sums, 1 for products, 2 for everything else.
     fn precedence(&self) -> u8 {
         match self {
             Expression::Binary(Operation::Add | Operation::Subtract, ..) => 0,
@@ -302,7 +301,7 @@ impl fmt::Display for Expression {
             Expression::Integer(value) => write!(f, "{value}"),
             Expression::Symbol(name) => f.write_str(name),
             Expression::Binary(operation, a, b) if self.precedence() < 2 => {
-                // All three associate to the left, so an equally weak right operand keeps its parentheses.
+                // All three operators associate to the left, so a right operand of equal precedence keeps its parentheses.
                 a.print_within(f, self.precedence())?;
                 match operation {
                     Operation::Multiply => f.write_str("*")?,
@@ -515,7 +514,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next character that is not a space, which is not consumed.
+    /// The next character that is not a space; it is not consumed.
     fn token(&mut self) -> Option<char> {
         self.skip_space();
         self.peek()

@@ -1,7 +1,7 @@
-//! The ahead-of-time bundle: manifest, size expressions, and the definitions that say what functions compute.
+//! The ahead-of-time bundle: the manifest, size expressions, and the definitions of what functions compute.
 //!
-//! This crate knows neither MLIR nor a GPU, so that what the compiler writes and what a launcher reads are the
-//! same types, and a launcher stays small. `README.md` describes the format.
+//! This crate depends on neither MLIR nor a GPU. So the compiler and the launchers share its types, and a launcher stays
+//! small. `README.md` describes the format.
 
 pub mod candidates;
 pub mod condition;

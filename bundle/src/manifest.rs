@@ -1,8 +1,8 @@
 //! `manifest.json`: everything a launcher needs to know about a bundle.
 //!
-//! The types are the format: the compiler fills them in and serializes them, a launcher loads them. Loading checks
-//! all that can be checked without a device, so that a launcher may rely on names, ranks and expressions. Fields
-//! that a newer producer adds are ignored; a field never changes its meaning under the same version.
+//! The types are the format: the compiler fills them in and serializes them, a launcher loads them. Loading checks all that
+//! can be checked without a device, so a launcher may rely on names, ranks and expressions. Fields that a newer producer adds
+//! are ignored; a field never changes its meaning within a version.
 
 mod alternatives;
 mod choose;
@@ -26,19 +26,20 @@ use crate::program::Number;
 pub use choose::{Chosen, FunctionError};
 pub use sharded::Sharded;
 
-/// The version of a manifest whose kernels are all launched.
+/// The version of a manifest in which every kernel is launched for all sizes.
 pub const MANIFEST_VERSION: u32 = 1;
-/// The version of a manifest with kernels that are launched for some sizes only ([`Kernel::when`]): whoever does not know
-/// that must not read it.
+/// The version of a manifest with kernels that are launched for some sizes only ([`Kernel::when`]): a reader that does not
+/// know this field must not read it.
 pub const CONDITIONAL_VERSION: u32 = 2;
 /// All versions that this crate reads.
 pub(crate) const VERSIONS: [u32; 2] = [MANIFEST_VERSION, CONDITIONAL_VERSION];
 /// The manifest's name within its directory.
 pub const FILE_NAME: &str = "manifest.json";
-/// The symbols that every launcher binds: the device's multiprocessors, and how many CTAs of the kernel one holds.
+/// The symbols that every launcher binds: the device's number of multiprocessors, and the number of CTAs of the kernel that
+/// one holds.
 pub const DEVICE_SYMBOLS: [&str; 2] = ["num_sms", "ctas_per_sm"];
 
-/// Whether functions, tensors and scalars may have a name: one that is an identifier in C.
+/// Whether a name is allowed for functions, tensors and scalars: it must be an identifier in C.
 pub fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes
@@ -47,8 +48,8 @@ pub fn is_identifier(name: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether a size may have a name: an identifier that stands for nothing else in a manifest's expressions, such as a device's
-/// number, a dim `d0` of a program, a stride `x_stride0` or a size of an intermediate.
+/// Whether a name is allowed for a size: an identifier that has no other meaning in a manifest's expressions, such as a
+/// device symbol, a dim `d0` of a program, a stride `x_stride0` or a size of an intermediate.
 pub fn is_size_name(name: &str) -> bool {
     let is_symbol = matches!(Expression::parse(name), Ok(Expression::Symbol(symbol)) if symbol == name);
     let is_dim = name
@@ -63,13 +64,13 @@ pub fn is_size_name(name: &str) -> bool {
 pub struct Manifest {
     /// The format's version, [`MANIFEST_VERSION`] or [`CONDITIONAL_VERSION`].
     pub manifest_version: u32,
-    /// Which compiler wrote the bundle.
+    /// The compiler that wrote the bundle.
     pub producer: String,
     /// The architecture the cubins are for, such as `sm_90a`.
     pub target: String,
-    /// What can be launched.
+    /// The functions that can be launched.
     pub functions: Vec<Function>,
-    /// The functions that devices run together, each by several of [`Self::functions`].
+    /// The functions that several devices compute together; each consists of several of [`Self::functions`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sharded: Vec<Sharded>,
 }
@@ -83,40 +84,41 @@ pub struct Function {
     pub inputs: Vec<Tensor>,
     /// The tensors that are written.
     pub outputs: Vec<Tensor>,
-    /// What the sizes must satisfy beyond the tensors' shapes, and the numbers that a caller sets; a launcher refuses others.
+    /// Conditions on the sizes, beyond the tensors' shapes, and on the numbers that a caller sets; a launcher refuses calls
+    /// that violate one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// The kernels, in launch order.
     pub kernels: Vec<Kernel>,
-    /// What the function was compiled from, and how; absent in bundles of compilers that did not say.
+    /// What the function was compiled from, and how; absent in bundles of older compilers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// What the function computes, as its author wrote it; absent where the compiler's input no longer said so.
+    /// What the function computes, as its author wrote it; absent if the compiler's input was of too low a level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Definition>,
 }
 
-/// What every version of a manifest has.
+/// The part that every version of a manifest has.
 #[derive(Deserialize)]
 struct Header {
     manifest_version: u64,
 }
 
-/// What a function was compiled from, and how. Equal provenances give equal kernels.
+/// What a function was compiled from, and how. Equal provenance implies equal kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The compiler, with a hash of its own sources, and its LLVM.
     pub compiler: String,
-    /// The CUDA release of the assembler, such as `13.0`; absent where there is no machine code.
+    /// The CUDA release of the assembler, such as `13.0`; absent if there is no machine code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assembler: Option<String>,
     /// The SHA-256 of the source text, in hexadecimal.
     pub source: String,
-    /// The options that decide what is compiled, as `normac` takes them.
+    /// The options that influence the compiled code, as `normac` takes them.
     pub options: Vec<String>,
 }
 
-/// A tensor, and what the kernels assume of it.
+/// A tensor, and the kernels' assumptions about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tensor {
     /// The name that kernels' arguments refer to.
@@ -130,22 +132,22 @@ pub struct Tensor {
     pub strides: Vec<Expression>,
     /// The alignment of the first element's address, in bytes; a power of two.
     pub align: u64,
-    /// What each extent must be a multiple of; all 1 where absent.
+    /// A divisor of each extent; all 1 if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shape_multiples: Vec<u64>,
-    /// What each extent must at least be, over the function's size symbols; all 0 where absent. It is what the kernels
-    /// reach that the shapes alone do not say.
+    /// A lower bound of each extent, over the function's size symbols; all 0 if absent. It states how far kernels access the
+    /// tensor where the shapes alone do not imply it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shape_minimums: Vec<Expression>,
-    /// What each stride must be a multiple of, in elements; all 1 where absent.
+    /// A divisor of each stride, in elements; all 1 if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stride_multiples: Vec<u64>,
-    /// 32 where the kernels compute offsets into this tensor in 32-bit signed integers, so that no offset may
-    /// reach 2^31 elements; 64 where absent.
+    /// 32 if the kernels compute offsets into this tensor in 32-bit signed integers, so that no offset may reach 2^31
+    /// elements; 64 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_bits: Option<u32>,
-    /// Of an output: the input that it may be the same memory as, from the same address on. No other two tensors of a call
-    /// may overlap.
+    /// For an output: the input whose memory it may share, from the same address on. No other two tensors of a call may
+    /// overlap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_alias: Option<String>,
 }
@@ -157,28 +159,28 @@ pub struct Kernel {
     pub symbol: String,
     /// The cubin's file name, in the manifest's directory.
     pub cubin: String,
-    /// The file name, in the manifest's directory, of the module of level `nvvm` that the cubin was made of, for a
-    /// simulator. Absent where it was not kept.
+    /// The file name, in the manifest's directory, of the module of level `nvvm` from which the cubin was generated, for a
+    /// simulator. Absent if it was not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// The file name, in the manifest's directory, of the PTX that the cubin was assembled from, for a driver to compile where
-    /// no cubin fits the device. Absent where it was not kept, and for targets whose PTX runs on no other device.
+    /// The file name, in the manifest's directory, of the PTX from which the cubin was assembled, for the driver to compile
+    /// if no cubin fits the device. Absent if it was not kept, and for targets whose PTX runs on no other device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ptx: Option<String>,
     /// The architecture of the cubin; the manifest's own.
     pub target: String,
-    /// What the launcher reads off the tensors before it evaluates this kernel's expressions.
+    /// The symbols that the launcher reads from the tensors before it evaluates this kernel's expressions.
     #[serde(default)]
     pub symbols: Vec<Symbol>,
-    /// The sizes that the kernel is launched for: those that satisfy all of these, over the kernel's symbols and `num_sms`;
-    /// all sizes where there are none. Of kernels that are alternatives, exactly one is launched.
+    /// The kernel is launched for the sizes that satisfy all of these conditions, over the kernel's symbols and `num_sms`;
+    /// for all sizes if there are none. Of kernels that are alternatives, exactly one is launched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<Condition>,
-    /// CTAs along x, y and z. A zero extent means that there is nothing to do.
+    /// CTAs along x, y and z. If an extent is zero, there is nothing to do.
     pub grid: [Expression; 3],
     /// Threads along x, y and z.
     pub block: [u32; 3],
-    /// CTAs of a cluster along x, y and z.
+    /// CTAs per cluster along x, y and z.
     #[serde(default = "no_cluster")]
     pub cluster: [u32; 3],
     /// Dynamic shared memory, in bytes.
@@ -187,7 +189,7 @@ pub struct Kernel {
     /// The preferred share of L1 given to shared memory, in per cent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_carveout: Option<u32>,
-    /// Whether the kernel may start before the one ahead of it in the stream has ended.
+    /// Whether the kernel may start before the previous one in the stream has ended.
     #[serde(default)]
     pub programmatic_dependent_launch: bool,
     /// The kernel's parameters, in order.
@@ -210,21 +212,21 @@ pub struct Kernel {
     pub bytes_written: Expression,
 }
 
-/// A symbol of a kernel's expressions, read off a tensor at launch.
+/// A symbol of a kernel's expressions, read from a tensor at launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
     /// The name used in expressions.
     pub name: String,
     /// The tensor it is read from.
     pub tensor: String,
-    /// Which dim of the tensor.
+    /// The dim of the tensor.
     pub dim: usize,
     /// The dim's size or its stride.
     #[serde(default)]
     pub of: SymbolOf,
 }
 
-/// What of a dim a symbol means.
+/// The property of a dim that a symbol stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SymbolOf {
@@ -246,7 +248,7 @@ pub enum Argument {
     },
     /// A number passed by value.
     Scalar {
-        /// The name by which the caller may set it; without one it is always `value`.
+        /// The name under which the caller may set it; a scalar without a name always has `value`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
         /// Its type in the kernel's signature.
@@ -255,13 +257,13 @@ pub enum Argument {
         /// The value, or the default of a named scalar.
         value: ScalarValue,
     },
-    /// Memory of the launcher's, whose address is a multiple of 256 and which overlaps no tensor.
+    /// Memory that the launcher provides, whose address is a multiple of 256 and which overlaps no tensor.
     Workspace {
-        /// The same name in two kernels of a function is the same memory.
+        /// The name; two kernels of a function that use the same name share the memory.
         name: String,
         /// Its size in bytes.
         bytes: Expression,
-        /// What it holds before the function's first kernel.
+        /// Its contents before the function's first kernel.
         #[serde(default, skip_serializing_if = "WorkspaceInit::is_zero")]
         init: WorkspaceInit,
     },
@@ -269,18 +271,18 @@ pub enum Argument {
     TensorMap(TensorMap),
 }
 
-/// What a workspace holds before the first kernel.
+/// The contents of a workspace before the first kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceInit {
-    /// Zeros before its first use ever; the kernels leave it zero.
+    /// Zeros before its very first use; the kernels leave it zero.
     #[default]
     Zero,
-    /// Anything: the kernels write what they read, and leave in it what they like.
+    /// Unspecified: the kernels write what they read, and leave any contents.
     None,
 }
 
-/// What `cuTensorMapEncodeTiled` takes; dims from the innermost out.
+/// The arguments of `cuTensorMapEncodeTiled`; dims are listed from the innermost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TensorMap {
     /// The tensor it maps.
@@ -321,7 +323,7 @@ pub enum ScalarType {
     F64,
 }
 
-/// The value of a scalar parameter: a size expression (which a plain integer is too) or a float.
+/// The value of a scalar parameter: a size expression (a plain integer is one) or a float.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ScalarValue {
@@ -339,7 +341,7 @@ pub enum ManifestError {
     Read {
         /// The manifest's path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file is not JSON of the manifest's form.
@@ -380,7 +382,7 @@ fn zero() -> Expression {
     Expression::Integer(0)
 }
 
-/// Where the bundle for `target` lies: `root` itself when a call compiles one target, `root/<target>` when several.
+/// The folder of the bundle for `target`: `root` itself if a call compiles for one target, `root/<target>` if for several.
 pub fn directory_for(root: &Path, target: &str, target_count: usize) -> PathBuf {
     if target_count == 1 {
         root.to_owned()
@@ -393,7 +395,7 @@ impl Manifest {
     /// Loads and checks `directory/manifest.json`.
     ///
     /// # Errors
-    /// The file cannot be read, is no manifest, or contradicts itself.
+    /// The file cannot be read, is not a manifest, or contradicts itself.
     pub fn load(directory: &Path) -> Result<Manifest, ManifestError> {
         let path = directory.join(FILE_NAME);
         let text = fs::read_to_string(&path).map_err(|source| ManifestError::Read {
@@ -403,16 +405,16 @@ impl Manifest {
         Manifest::parse(&text, &path)
     }
 
-    /// Reads and checks the text of a manifest; `path` is what errors call it.
+    /// Parses and checks the text of a manifest; `path` names it in errors.
     ///
     /// # Errors
-    /// The text is no manifest, or contradicts itself.
+    /// The text is not a manifest, or contradicts itself.
     pub fn parse(text: &str, path: &Path) -> Result<Manifest, ManifestError> {
         let wrong = |source| ManifestError::Parse {
             path: path.to_owned(),
             source,
         };
-        // The version comes first: nothing else need be what this reader expects.
+        // Only the version is parsed first: in another version all else may differ.
         let Header { manifest_version } = serde_json::from_str(text).map_err(wrong)?;
         if !VERSIONS.map(u64::from).contains(&manifest_version) {
             return Err(ManifestError::Version {
@@ -435,7 +437,7 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// The version that functions need.
+    /// The lowest version that can express the functions.
     pub fn version_of(functions: &[Function]) -> u32 {
         let kernels = functions.iter().flat_map(|function| &function.kernels);
         match kernels.into_iter().all(|kernel| kernel.when.is_empty()) {
@@ -451,12 +453,12 @@ impl Function {
         self.inputs.iter().chain(&self.outputs)
     }
 
-    /// The tensor of that name.
+    /// The tensor with this name, if any.
     pub fn tensor(&self, name: &str) -> Option<&Tensor> {
         self.tensors().find(|tensor| tensor.name == name)
     }
 
-    /// The symbols that appear in the tensors' shapes: what a caller must choose.
+    /// The symbols in the tensors' shapes: sizes that a caller must choose.
     pub fn size_symbols(&self) -> BTreeSet<&str> {
         self.tensors()
             .flat_map(|tensor| &tensor.shape)
@@ -464,8 +466,9 @@ impl Function {
             .collect()
     }
 
-    /// The sizes that only outputs have and that are not `known`, each with the least value that the kernels take: they write so many elements,
-    /// and a larger output keeps what was behind these. A size of which the manifest says no least is not among them.
+    /// The sizes that occur only in outputs and are not `known`, with the lower bound that the kernels' accesses imply. The
+    /// kernels write so many elements, and leave the rest of a larger output unchanged. A size without a lower bound in the
+    /// manifest is left out.
     pub fn least_sizes(&self, known: &impl Fn(&str) -> Option<i64>) -> BTreeMap<&str, i64> {
         let mut least = BTreeMap::new();
         for output in &self.outputs {
@@ -482,7 +485,7 @@ impl Function {
         least
     }
 
-    /// The symbols that appear only in strides: what a caller may choose.
+    /// The symbols that occur only in strides: strides that a caller may choose.
     pub fn stride_symbols(&self) -> BTreeSet<&str> {
         let sizes = self.size_symbols();
         let all = self
@@ -492,8 +495,8 @@ impl Function {
         all.filter(|name| !sizes.contains(name)).collect()
     }
 
-    /// The numbers among [`Self::named_scalars`] that conditions may be over and programs may read at, with their defaults: those of 64
-    /// bits.
+    /// The scalars among [`Self::named_scalars`] that may occur in conditions and in accesses of programs, with their
+    /// defaults: the 64-bit integers.
     pub fn numbers(&self) -> Vec<(&str, i64)> {
         let scalars = self.named_scalars().into_iter();
         let numbers = scalars.filter_map(|(name, scalar, default)| match (scalar, default) {
@@ -528,12 +531,12 @@ impl Function {
 }
 
 impl Tensor {
-    /// What extent `dim` must be a multiple of.
+    /// A divisor of the extent of `dim`.
     pub fn shape_multiple(&self, dim: usize) -> u64 {
         self.shape_multiples.get(dim).copied().unwrap_or(1)
     }
 
-    /// What stride `dim` must be a multiple of, in elements.
+    /// A divisor of the stride of `dim`, in elements.
     pub fn stride_multiple(&self, dim: usize) -> u64 {
         self.stride_multiples.get(dim).copied().unwrap_or(1)
     }
@@ -547,7 +550,7 @@ impl Kernel {
 }
 
 impl WorkspaceInit {
-    /// Whether it is zero.
+    /// Whether the contents are zeros.
     pub fn is_zero(&self) -> bool {
         *self == WorkspaceInit::Zero
     }

@@ -1,9 +1,9 @@
 //! The scalar program: kernel form as data, which needs no MLIR to evaluate.
 //!
-//! Steps are in SSA order and the values they define are numbered from 0 in the order of definition (a write defines
-//! none, a reduction one per accumulator). A value is a function of the dims of the iteration space it varies over, so
-//! broadcasting is implicit. Dims are named `d0`, `d1`, ... in accesses, as in MLIR's affine maps; every other symbol
-//! there is a size of the definition that the program belongs to, or a number that the function's caller may set.
+//! Steps are in SSA order, and the values they define are numbered from 0 in the order of definition (a write defines none, a
+//! reduction one per accumulator). A value is a function of the dims of the iteration space that it varies over, so
+//! broadcasting is implicit. Dims are named `d0`, `d1`, ... in accesses, as in MLIR's affine maps; every other symbol there
+//! is a size of the definition that the program belongs to, or a number that the function's caller may set.
 
 mod validate;
 
@@ -45,7 +45,7 @@ pub enum Step {
     },
     /// Defines the coordinate along a dim, an `i64`.
     Index {
-        /// Which dim of the space.
+        /// The position of the dim in the space.
         dim: usize,
     },
     /// Defines a size, an `i64`.
@@ -73,7 +73,7 @@ pub enum Step {
     },
     /// Defines the result of an `arith` or `math` operation.
     Op(Operation),
-    /// Defines one value per accumulator, which varies over the operands' dims less those reduced.
+    /// Defines one value per accumulator, which varies over the operands' dims without the reduced ones.
     Reduce {
         /// How two accumulators are combined.
         combiner: Combiner,
@@ -84,31 +84,31 @@ pub enum Step {
         /// The type of each accumulator.
         types: Vec<Element>,
     },
-    /// Defines at each point of a dim the value that comes there in the order of the distinct values of the operand: at the first the
-    /// largest or the smallest, and behind the last of them the other end of the type. It varies over that dim and over those of the
-    /// operand less those removed.
+    /// Defines, at each point of the dim `nth`, the distinct value of the operand with that rank: at the first point the
+    /// largest or the smallest, and past the last distinct value the combiner's identity. The result varies over that dim and
+    /// over those of the operand without the reduced ones.
     Nth {
-        /// Which of the values come first: `max` or `min`.
+        /// Whether ranks count from the largest value (`max`) or from the smallest (`min`).
         combiner: Combiner,
         /// The value, an integer.
         operand: Value,
-        /// The dims removed.
+        /// The reduced dims.
         over: Vec<usize>,
-        /// The dim whose points count the values.
+        /// The dim whose points are the ranks.
         nth: usize,
         /// The type of the operand and of the result.
         #[serde(rename = "type")]
         element: Element,
     },
-    /// Defines at each point what the operand comes to from the first point of some dims up to that one. It varies over these dims
-    /// and over those of the operand.
+    /// Defines, at each point, the operand combined over all points from the first one of some dims up to it (a prefix
+    /// reduction). The result varies over these dims and over those of the operand.
     Scan {
-        /// How what points come to is combined: one that has a name.
+        /// How values are combined; it must be a named combiner.
         combiner: Combiner,
-        /// Whether the point itself is left out.
+        /// Whether the point itself is excluded.
         #[serde(default, skip_serializing_if = "is_false")]
         exclusive: bool,
-        /// Whether points are in the opposite order, from the last one on.
+        /// Whether the order of points is reversed, so that it starts at the last one.
         #[serde(default, skip_serializing_if = "is_false")]
         reverse: bool,
         /// The value.
@@ -140,7 +140,7 @@ pub struct Operation {
     /// The predicate of a comparison, such as `olt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate: Option<String>,
-    /// Whether fast-math flags leave open how the result is rounded.
+    /// Whether fast-math flags leave the rounding of the result open.
     #[serde(default, skip_serializing_if = "is_false")]
     pub relaxed: bool,
     /// The type of the result.
@@ -164,7 +164,7 @@ pub enum Combiner {
     And,
     /// The bitwise or of integers; identity 0.
     Or,
-    /// A program of its own.
+    /// A combiner given by a program.
     Region(Region),
 }
 
@@ -172,7 +172,7 @@ pub enum Combiner {
 /// (operations and constants) define the values from `2n` on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Region {
-    /// The identity of each accumulator, which combining leaves as it is.
+    /// The identity of each accumulator; combining with it changes nothing.
     pub identities: Vec<Number>,
     /// The region's operations.
     pub steps: Vec<Step>,
@@ -185,7 +185,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Step {
-    /// How many values the step defines.
+    /// The number of values that the step defines.
     pub fn result_count(&self) -> usize {
         match self {
             Step::Write { .. } => 0,
@@ -233,12 +233,12 @@ impl Program {
         start..start + count
     }
 
-    /// How many values the steps define.
+    /// The number of values that the steps define.
     pub fn value_count(&self) -> usize {
         self.steps.iter().map(Step::result_count).sum()
     }
 
-    /// For each value, the step that defines it and which of its results it is.
+    /// For each value, the index of the step that defines it and the position among that step's results.
     pub fn definitions(&self) -> Vec<(usize, usize)> {
         let results = |(index, step): (usize, &Step)| (0..step.result_count()).map(move |r| (index, r));
         self.steps.iter().enumerate().flat_map(results).collect()

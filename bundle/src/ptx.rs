@@ -1,14 +1,15 @@
-//! What PTX says of its kernels' parameters, so that no launch passes others than the driver reads.
+//! Reads the declarations of kernels' parameters from PTX, so that no launch passes others than the driver reads.
 //!
-//! An entry is `.entry NAME(` with its parameters between commas up to `)`, each `.param`, attributes, a type and a name: `.param
-//! .u64 .ptr .global .align 16 a`, or of a struct `.param .align 64 .b8 a[128]` (PTX ISA 8.0, "Kernel Function Parameter
-//! Attributes"). This reads what the compiler writes, which has no comments between the parentheses.
+//! An entry is `.entry NAME(`, a comma-separated list of parameters, and `)`. Each parameter is `.param`, attributes, a type
+//! and a name, such as `.param .u64 .ptr .global .align 16 a`, or for a struct `.param .align 64 .b8 a[128]` (PTX ISA 8.0,
+//! "Kernel Function Parameter Attributes"). The parser reads the compiler's own PTX, which has no comments between the
+//! parentheses.
 
 use thiserror::Error;
 
 use crate::manifest::{Argument, Kernel};
 
-/// Why PTX is not what a manifest describes.
+/// Why PTX does not match a manifest.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PtxError {
     /// There is no such kernel, or its parameters cannot be read.
@@ -21,12 +22,13 @@ pub enum PtxError {
         symbol: String,
         /// What the PTX declares, in order.
         expected: Vec<u32>,
-        /// What the manifest's arguments take.
+        /// The sizes of the manifest's arguments.
         got: Vec<u32>,
     },
 }
 
-/// The sizes of a kernel's parameters, in bytes, in order; `None` if there is no such kernel, or one that cannot be read.
+/// The sizes of a kernel's parameters, in bytes, in order; `None` if there is no such kernel, or its parameters cannot be
+/// parsed.
 pub fn parameters(text: &str, symbol: &str) -> Option<Vec<u32>> {
     let mut entries = text.split(".entry").skip(1);
     let list = entries.find_map(|entry| {
@@ -40,10 +42,10 @@ pub fn parameters(text: &str, symbol: &str) -> Option<Vec<u32>> {
     list.split(',').map(bytes).collect()
 }
 
-/// Checks that a manifest's kernel is in the PTX and passes what it takes.
+/// Checks that the PTX contains a manifest's kernel, and that its parameters have the sizes that the manifest passes.
 ///
 /// # Errors
-/// It is not, or it passes something else.
+/// The kernel is missing, or has other parameters.
 pub fn check(text: &str, kernel: &Kernel) -> Result<(), PtxError> {
     let symbol = kernel.symbol.clone();
     let Some(expected) = parameters(text, &symbol) else {

@@ -1,8 +1,8 @@
-//! The scalar ops of a kernel: the one table of what `arith` and `math` may stand in one.
+//! The scalar ops of a kernel: the single table of the `arith` and `math` ops that kernels may contain.
 //!
-//! From it come the oracle's evaluation, which matches on [`ScalarOp`] and so has every op or does not compile; the
-//! compiler's refusal of what is not in it; gradients ([`crate::derivative`]); the list in `dialects/norm/norm.md` ([`markdown`]); and a test that compiles
-//! and simulates every entry in every type.
+//! Several things derive from it: the oracle's evaluation, which matches on [`ScalarOp`] and so does not compile unless it
+//! covers every op; the compiler's refusal of other ops; gradients ([`crate::derivative`]); the list in
+//! `dialects/norm/norm.md` ([`markdown`]); and a test that compiles and simulates every entry in every type.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
 use std::fmt::Write;
@@ -12,21 +12,21 @@ use crate::element::Element::{self, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32,
 
 /// The float types that kernels compute in.
 const FLOATS: &[Element] = &[F16, BF16, F32, F64];
-/// The float types that memory holds and kernels convert to and from.
+/// The float types that may be stored in memory, and that kernels convert to and from.
 const STORED_FLOATS: &[Element] = &[F8E4M3FN, F8E5M2, F16, BF16, F32, F64];
-/// Those that f32 is at least as wide as: what the special function unit serves.
+/// The float types up to the width of f32, which the special function unit supports.
 const UP_TO_F32: &[Element] = &[F16, BF16, F32];
 /// The integer types that kernels compute in; `index` is an i64.
 const INTEGERS: &[Element] = &[I1, I8, I32, I64];
-/// The integers of whole bytes.
+/// The integer types of whole bytes.
 const NUMBERS: &[Element] = &[I8, I32, I64];
-/// The types whose bits may be taken for another's.
+/// The types that may be bitcast.
 const PATTERNS: &[Element] = &[F8E4M3FN, F8E5M2, F8E8M0FNU, F16, BF16, F32, F64, I8, I32, I64];
 
-/// What an op takes and gives.
+/// The operands and the result of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// So many operands of one of the op's types, and a result of the same.
+    /// This many operands of one of the op's types, and a result of the same type.
     Same(usize),
     /// Two operands of one of the op's types, a predicate, and an i1.
     Compare,
@@ -36,7 +36,7 @@ pub enum Form {
     Convert(Conversion),
 }
 
-/// How the type of a conversion's result follows from the operand's.
+/// How a conversion restricts the type of its result, given the operand's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// A wider float.
@@ -51,21 +51,21 @@ pub enum Conversion {
     WidenInteger,
     /// A narrower integer.
     NarrowInteger,
-    /// From `index` or to it.
+    /// From or to `index`.
     Index,
-    /// As many bits.
+    /// The same number of bits.
     Bits,
 }
 
-/// How far a kernel's result may be from the value that the op defines.
+/// How far a kernel's result may be from the exact value of the op.
 ///
 /// Errors are in ulp of f32 for operands up to f32, before the result is rounded to its type, and of f64 for f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
-    /// The value, rounded once to the result's type: every right kernel has the same bits.
+    /// The exact value, rounded once to the result's type: every correct kernel computes the same bits.
     Rounded,
-    /// Off by the larger of `ulps` of the result and `of_one` ulp of 1. Operands and results below the smallest normal number
-    /// of f32 may be taken for zero.
+    /// The error is at most the larger of `ulps` ulp of the result and `of_one` ulp of 1. Operands and results below the
+    /// smallest normal number of f32 may be flushed to zero.
     Within {
         /// In ulp of the result.
         ulps: f64,
@@ -74,28 +74,28 @@ pub enum Accuracy {
     },
 }
 
-/// What the table says of an op.
+/// The table's entry for an op.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
     /// The op.
     pub op: ScalarOp,
     /// MLIR's full name.
     pub name: &'static str,
-    /// What it takes and gives.
+    /// Its operands and result.
     pub form: Form,
-    /// The types of its operands; of a selection, those of what is selected.
+    /// The types of its operands; for a selection, the types of the selected values.
     pub types: &'static [Element],
-    /// What it computes of its operands `a`, `b` and `c`.
+    /// The value that it computes from its operands `a`, `b` and `c`.
     pub computes: &'static str,
-    /// How exactly.
+    /// How accurate the result is.
     pub accuracy: Accuracy,
-    /// What it becomes.
+    /// The instructions that it is lowered to.
     pub lowering: &'static str,
-    /// What it passes back to its operands.
+    /// Its derivatives with respect to its operands.
     pub derivative: Derivative,
 }
 
-/// Declares the ops and their rows at once, so that none is without the other.
+/// Declares the ops and their rows together, so that none exists without the other.
 macro_rules! table {
     ($($op:ident $name:literal $form:expr, $types:expr, $computes:literal, $accuracy:expr, $lowering:literal, $derivative:expr;)*) => {
         /// An op of the table.
@@ -105,7 +105,7 @@ macro_rules! table {
             $($op,)*
         }
 
-        /// Every op that may stand in a kernel, beside constants.
+        /// Every op that kernels may contain, besides constants.
         pub const TABLE: &[Row] = &[$(Row {
             op: ScalarOp::$op,
             name: $name,
@@ -135,8 +135,8 @@ const C: Partial = Operand(2);
 const ZERO: Partial = Number(0.0);
 const HALF: Partial = Number(0.5);
 const ONE: Partial = Number(1.0);
-/// The least root that a derivative divides by, f32's smallest normal number: at 0, where the derivative is infinite, it is finite, so
-/// that what comes to nothing stays nothing. The gradient of a vector's length is 0 at 0 by it.
+/// The smallest root that a derivative divides by, f32's smallest normal number. It makes the derivative finite at 0, where
+/// it would be infinite, so that a product with 0 stays 0. The gradient of a vector's length at 0 thus is 0.
 const LEAST_ROOT: f64 = f32::MIN_POSITIVE as f64;
 
 const A_IS_LARGER: Partial = Sum(&Holds(Greater, &A, &B), &Product(&HALF, &Holds(Equal, &A, &B)));
@@ -147,7 +147,7 @@ const A_IS_NAN: Partial = Holds(Unordered, &A, &A);
 const B_IS_NAN: Partial = Holds(Unordered, &B, &B);
 const LARGER_NUMBER: &[Partial] = &[Sum(&A_IS_LARGER, &B_IS_NAN), Sum(&B_IS_LARGER, &A_IS_NAN)];
 const SMALLER_NUMBER: &[Partial] = &[Sum(&B_IS_LARGER, &B_IS_NAN), Sum(&A_IS_LARGER, &A_IS_NAN)];
-/// At a bound the number passes it, as in PyTorch.
+/// At a bound the gradient passes to the number, as in PyTorch.
 const CLAMPED: &[Partial] = &[
     Product(&Holds(AtLeast, &A, &B), &Holds(AtLeast, &C, &A)),
     Holds(Greater, &B, &Call(ScalarOp::MinimumF, &[A, C])),
@@ -229,20 +229,20 @@ table! {
 }
 
 impl ScalarOp {
-    /// The op of that name.
+    /// The op with this name, if any.
     pub fn from_name(name: &str) -> Option<ScalarOp> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.op)
     }
 
-    /// What the table says of it.
+    /// The op's row of the table.
     pub fn row(self) -> &'static Row {
-        // The rows are in the order of the ops, which one macro makes of both.
+        // One macro generates both the ops and the rows, in the same order.
         &TABLE[self as usize]
     }
 }
 
 impl Row {
-    /// How many operands it has.
+    /// The number of operands.
     pub fn operand_count(&self) -> usize {
         match self.form {
             Same(count) => count,
@@ -252,7 +252,7 @@ impl Row {
         }
     }
 
-    /// Whether the op takes operands of these types and gives a result of that one.
+    /// Whether the op accepts operands and a result of these types.
     pub fn accepts(&self, operands: &[Element], result: Element) -> bool {
         let is_of = |element: &Element| self.types.contains(element);
         match (self.form, operands) {
@@ -269,7 +269,7 @@ impl Row {
         }
     }
 
-    /// Every choice of types that it accepts, the operands' and the result's.
+    /// All combinations of types that the op accepts: the operands' types and the result's.
     pub fn signatures(&self) -> Vec<(Vec<Element>, Element)> {
         let all = STORED_FLOATS.iter().chain(INTEGERS);
         let mut found = Vec::new();
@@ -322,7 +322,7 @@ pub fn names_of(is_meant: impl Fn(&Row) -> bool) -> String {
     names.join(", ")
 }
 
-/// The table as Markdown.
+/// Formats the table as Markdown.
 pub fn markdown() -> String {
     let mut text = String::from(
         "| op | types | computes | error | becomes | derivatives |\n|---|---|---|---|---|---|\n",

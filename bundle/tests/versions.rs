@@ -1,11 +1,11 @@
-//! Manifests of other releases: an old one is read, and one of a version that is not known is refused as such.
+//! Manifests of other releases: an old one can be read, and one of an unknown version is refused with a message that says so.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use norma_bundle::Manifest;
 
-/// A manifest that the first release of the format wrote. It is never changed: what reads bundles reads this one.
+/// A manifest written by the first release of the format. It must never change: readers must keep reading it.
 fn first_release() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/version-1")
 }

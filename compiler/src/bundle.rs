@@ -1,10 +1,12 @@
-//! From a lowered module to a bundle: the manifest and the cubins, first in memory and then in a folder.
+//! Assembles a bundle from a lowered module: the manifest and the cubins, first in memory and then in a folder.
 //!
-//! The host functions say which buffers each kernel gets ([`host`]), `gl.launch` and `gl.params` on a kernel
-//! say how it is launched ([`kernel`]), the kernel forms, kept from before they were scheduled, give the sizes that are equal
-//! ([`kernel_form`]), and the input, kept from before any pass, says what is computed ([`definition`]) and
-//! for which sizes ([`conditions`]); what its tensors' attributes promise of sizes is a condition too ([`bounds`]). Functions that were
-//! sharded are described whole besides ([`sharded`]).
+//! A manifest is put together from several sources:
+//! - the host functions say which buffers each kernel gets ([`host`]);
+//! - `gl.launch` and `gl.params` on a kernel say how it is launched ([`kernel`]);
+//! - the kernel forms, kept from before they were scheduled, say which sizes are equal ([`kernel_form`]);
+//! - the input, kept from before any pass, says what is computed ([`definition`]) and for which sizes ([`conditions`]);
+//! - the attributes of tensors promise bounds of sizes, which become conditions too ([`bounds`]);
+//! - sharded functions are also described as a whole ([`sharded`]).
 
 mod affine;
 mod bounds;
@@ -38,9 +40,9 @@ pub use write::{is_whole, write_all};
 /// A bundle for one target, in memory.
 #[derive(Debug, Clone)]
 pub struct Bundle {
-    /// What a launcher needs to know.
+    /// What a launcher reads.
     pub manifest: Manifest,
-    /// File names and contents of the machine code; empty where none was wanted.
+    /// File names and contents of the machine code; empty if none was asked for.
     pub cubins: Vec<(String, Vec<u8>)>,
     /// File names and texts of the modules of level `nvvm` that were kept.
     pub modules: Vec<(String, String)>,
@@ -48,12 +50,12 @@ pub struct Bundle {
     pub ptx: Vec<(String, String)>,
 }
 
-/// What a bundle holds of a `gpu.module`.
+/// The products of one `gpu.module` that go into a bundle.
 #[derive(Debug, Clone)]
 pub struct Emitted {
     /// The module's name.
     pub module: String,
-    /// Its machine code, if wanted.
+    /// Its machine code, if asked for.
     pub cubin: Option<Cubin>,
     /// Its text at level `nvvm`, if kept.
     pub text: Option<String>,
@@ -65,8 +67,7 @@ impl Bundle {
     /// Adds the functions of another input.
     ///
     /// # Errors
-    ///
-    /// Both have a function or a module of one name.
+    /// Both bundles have a function or a module of the same name.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         let names = |bundle: &Self| -> Vec<String> {
             let whole = bundle.manifest.sharded.iter().map(|sharded| &sharded.whole);
@@ -93,12 +94,12 @@ impl Bundle {
     }
 }
 
-/// A kernel, and what the manifest calls the sizes of its buffers.
+/// A kernel with the manifest's names for the sizes of its buffers.
 #[derive(Debug, Clone)]
 pub(crate) struct KernelSizes {
     /// Its symbol.
     pub kernel: String,
-    /// By the manifest's name: `size_<buffer>_<axis>` of a buffer that has that size along that axis.
+    /// Maps the manifest's name of a size to `size_<buffer>_<axis>`, a buffer and an axis of the kernel that have this size.
     pub names: BTreeMap<String, String>,
 }
 
@@ -130,17 +131,17 @@ pub(crate) fn kernel_sizes(module: &Module) -> Result<Vec<KernelSizes>> {
     Ok(kernels)
 }
 
-/// An expression with other names for its symbols.
+/// Returns the expression with its symbols renamed by `names`.
 pub(crate) fn renamed(expression: &Expression, names: &BTreeMap<String, String>) -> Expression {
     affine::substitute(expression, &|name| names.get(name).map(Expression::symbol))
 }
 
-/// Puts a bundle together from a module at level `nvvm`, what was emitted for its `gpu.module`s, the kernel
-/// forms they came from, what the input said that its functions compute and need, and the functions of it that were sharded.
+/// Assembles a bundle from a module at level `nvvm`, the products of its `gpu.module`s, the kernel forms from before
+/// scheduling, the definitions and conditions read off the input, and the descriptions of its sharded functions.
 ///
 /// # Errors
 ///
-/// A host function that a manifest cannot describe, or a kernel without its launch attributes.
+/// A host function that a manifest cannot describe, or a kernel that lacks its launch attributes.
 pub fn assemble(
     module: &Module,
     definitions: &[SourceDefinition],
@@ -220,13 +221,13 @@ pub fn assemble(
 
 /// The kernels of a function once they are lowered.
 struct Lowered<'k, 'c, 'a> {
-    /// Where they stand.
+    /// The lowered functions, by name.
     module: &'k kernel::Kernels<'c, 'a>,
-    /// As the manifest has them, in launch order.
+    /// Their entries in the manifest, in launch order.
     kernels: Vec<Kernel>,
 }
 
-/// A function as the manifest has it. What its kernels assume of its tensors is said where they are lowered.
+/// Describes a function for the manifest. Where its kernels are lowered, their assumptions about its tensors are included.
 fn describe(
     host: &HostFunction,
     sizes: &sizes::Sizes,
@@ -259,7 +260,7 @@ fn describe(
         definition: None,
         kernels: lowered.map(|lowered| lowered.kernels).unwrap_or_default(),
     };
-    // One that reads an output before it is written would depend on what the caller left there.
+    // A definition that reads an output before it writes it would depend on what the caller left there.
     function.definition = SourceDefinition::find(definitions, host, sizes)
         .filter(|definition| definition.validate(&function).is_ok());
     Ok(function)

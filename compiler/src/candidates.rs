@@ -1,4 +1,5 @@
-//! The schedules that a kernel could have had: what a sweep on a GPU compiles one by one, to find out how good the choice is.
+//! Lists alternative schedules of a kernel. A sweep on a GPU compiles them one by one to find out how good the model's choice
+//! is.
 
 use std::collections::HashSet;
 
@@ -26,16 +27,16 @@ pub struct Candidate {
     pub kernel: String,
     /// The `#norm.schedule<...>`.
     pub schedule: String,
-    /// The share of a copy's speed that the cost model expects, for the sizes that it takes where only the run knows them.
+    /// The fraction of a plain copy's bandwidth that the cost model expects, at the sizes it assumes for dynamic dims.
     pub expected_share: f64,
 }
 
-/// For each kernel of the input that has no schedule of its own, up to `count` schedules that the passes can apply: the best of
-/// several kinds first, by the cost model and [`CompileOptions::assembled`].
+/// For each kernel of the input without a schedule of its own, returns up to `count` schedules that the passes can apply,
+/// ranked by the cost model and [`CompileOptions::assembled`], the best of each kind first.
 ///
 /// # Errors
 ///
-/// As [`compile::lower`]; also an input that has its schedules already.
+/// As [`compile::lower`]; also an input that already has its schedules.
 pub fn of_each_kernel(
     input: Input,
     count: usize,
@@ -70,7 +71,7 @@ fn of_kernel(kernel: KernelOp, count: usize, options: &CompileOptions) -> Result
     let target = options.target;
     let assembled = assembled(kernel, name, options);
     let mut ranked = ranked(&facts, candidates(&facts, target), target, &assembled);
-    // Bounds on registers alone make no other schedule.
+    // Mappings that differ only in their bound on registers count as one schedule.
     let unbounded = |mapping: &Mapping| Mapping {
         min_ctas_per_sm: 0,
         ..mapping.clone()
@@ -93,7 +94,7 @@ fn of_kernel(kernel: KernelOp, count: usize, options: &CompileOptions) -> Result
     described.collect()
 }
 
-/// What the options say that the assembler made of schedules of a kernel.
+/// What the options say about how schedules of a kernel assembled.
 fn assembled(kernel: KernelOp, name: &str, options: &CompileOptions) -> Assembled {
     let of_kernel = options.assembled.iter().filter(|found| found.kernel == name);
     let location = kernel.op().location();

@@ -1,4 +1,4 @@
-//! One compilation: a source text, for one target, to the text of a level or to machine code.
+//! One compilation: lowers a source text, for one target, to the text of a level or to machine code.
 
 use std::cell::RefCell;
 
@@ -31,27 +31,26 @@ use crate::timing::Timing;
 /// A text to compile.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// What diagnostics call it: a path, or `<stdin>`.
+    /// The name used in diagnostics: a path, or `<stdin>`.
     pub name: &'a str,
     /// The text, of the level that [`CompileOptions::from`] says.
     pub text: &'a str,
 }
 
-/// What a compilation gives besides its result.
+/// What a compilation returns besides its result.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Located diagnostics, rendered; errors among them only if the compilation failed.
+    /// Located diagnostics, rendered; they contain errors only if the compilation failed.
     pub diagnostics: String,
     /// How long each stage took.
     pub timing: Timing,
 }
 
-/// Lowers the input to a level and gives its text; machine code for [`Level::Cubin`].
+/// Lowers the input to a level and returns its text, or the machine code for [`Level::Cubin`].
 ///
 /// # Errors
 ///
-/// Wrong input, something unsupported, or a fault of the compiler; [`Outcome::diagnostics`] has what is
-/// located.
+/// Wrong input, something unsupported, or a fault of the compiler; [`Outcome::diagnostics`] holds the located messages.
 pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Outcome) -> Result<Vec<u8>> {
     if to < options.from {
         return Err(Error::user(format!(
@@ -93,7 +92,7 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
 ///
 /// # Errors
 ///
-/// As [`lower`]; also an input of a level that has no host functions any more.
+/// As [`lower`]; also an input of a level that no longer has host functions.
 pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
     let is_chosen = options.from < Level::Scheduled;
     let mut options = options.clone();
@@ -115,15 +114,15 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
     assembled(input, &options, outcome, &RefCell::default())
 }
 
-/// How often a bundle is assembled in search of schedules that do what was expected, before what comes first is taken as long as it
-/// does not spill.
+/// The number of times a bundle is assembled in search of schedules that assemble as expected; after that, the best-ranked
+/// schedule is taken as long as it does not spill.
 const ASSEMBLED_AT_MOST: usize = 16;
-/// How often in search of schedules that do not spill, before what comes first is taken as it is.
+/// The number of times in search of schedules that do not spill; after that, the best-ranked schedule is taken as it is.
 const SPILLED_AT_MOST: usize = 64;
 
-/// Compiles the input to a bundle with the schedules that come first; adds to `disappointing` the kernels whose registers spill,
-/// leave an SM less than four fifths of the CTAs that their schedule was chosen for, or admit more where those share L1. Such a
-/// schedule is not given up: it is judged again by what the assembler took.
+/// Compiles the input to a bundle with the best-ranked schedules. Adds to `disappointing` the kernels that spill registers,
+/// whose registers leave an SM fewer than four fifths of the CTAs that the schedule was chosen for, or that admit more CTAs
+/// while these share L1. Such a schedule is not discarded: it is ranked again with the registers that the assembler used.
 fn assembled(
     input: Input,
     options: &CompileOptions,
@@ -151,7 +150,7 @@ fn assembled(
     Ok(bundle)
 }
 
-/// What became of a kernel that did not assemble as whoever chose its schedule expected.
+/// How a kernel assembled, if that differs from what its schedule was chosen for.
 fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assembled> {
     let name = norma_dialects::symbol_name(kernel)?;
     let choice = ChoiceAttr::from_attribute(kernel.attribute(attribute::CHOICE).ok()?)?;
@@ -160,10 +159,10 @@ fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assemb
     let threads = u64::try_from(threads.element(0).ok()?).ok()?;
     let resident = target.resident_ctas(threads, u64::from(usage.registers));
     let expected = u64::try_from(choice.ctas_per_sm()).ok()?;
-    // Rows of more CTAs than expected may not fit the L1 that they are read again from.
+    // With more resident CTAs than expected, their rows may not fit the L1 from which they are read again.
     let keeps_in_l1 = Mapping::of(choice.schedule()).keep.contains(&CachePlace::L1);
     let crowds_l1 = resident > expected && keeps_in_l1;
-    // One CTA of five fewer than expected is within what the model knows.
+    // One CTA in five fewer than expected is within the accuracy of the model.
     let is_missed = usage.spill_bytes > 0 || 5 * resident < 4 * expected || crowds_l1;
     is_missed.then(|| Assembled {
         kernel: name.to_owned(),
@@ -172,9 +171,8 @@ fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assemb
     })
 }
 
-/// Compiles the input to a bundle without machine code: the manifest and the modules of level `nvvm`, whose ops carry
-/// the locations of the input. Needs no assembler, and what only an assembler knows, registers above all, is absent
-/// from the manifest.
+/// Compiles the input to a bundle without machine code: the manifest and the modules of level `nvvm`, whose ops carry the
+/// locations of the input. It needs no assembler, and the manifest lacks what only an assembler knows, such as registers.
 ///
 /// # Errors
 ///
@@ -190,7 +188,7 @@ pub fn lowered(input: Input, options: &CompileOptions, outcome: &mut Outcome) ->
     })
 }
 
-/// Compiles the input to level `nvvm` and describes it, with what `emit` makes of each `gpu.module`.
+/// Lowers the input to level `nvvm`, calls `emit` on each `gpu.module`, and describes the result.
 fn assemble_bundle(
     input: Input,
     options: &CompileOptions,
@@ -246,11 +244,11 @@ fn assemble_bundle(
     })
 }
 
-/// Lowers the input to an MLIR level and looks at it there.
+/// Lowers the input to an MLIR level and calls `look` on the module.
 ///
 /// # Errors
 ///
-/// As [`lower`], and what `look` says.
+/// As [`lower`], and the errors of `look`.
 pub(crate) fn at_level<T>(
     input: Input,
     level: Level,
@@ -264,7 +262,7 @@ pub(crate) fn at_level<T>(
     })
 }
 
-/// Parses the input, runs `body` on it, and collects diagnostics of both.
+/// Parses the input, runs `body` on the module, and collects the diagnostics of both.
 fn with_module<T>(
     input: Input,
     options: &CompileOptions,
@@ -274,8 +272,8 @@ fn with_module<T>(
     let Outcome { diagnostics, timing } = outcome;
     let context = timing.measure("start", || {
         registry::register_passes();
-        // One module at a time: threads would cost more to start than they would save.
-        // The parser and the passes load the dialects that they need.
+        // Single-threaded: for one module, starting threads would cost more than they save. The parser and the passes load
+        // the dialects that they need.
         Context::new_with_registry(&registry::dialects(), false)
     });
     let source = Source::new(&context, input.name, input.text, options.explain);
@@ -306,7 +304,7 @@ fn run_passes(
     options: &CompileOptions,
     timing: &mut Timing,
 ) -> Result<()> {
-    // Conditions are over sizes that have names once kernels and host functions are there.
+    // Conditions refer to sizes by name, and sizes get names only with kernels and host functions.
     if from < Level::Scheduled && to >= Level::Scheduled && schedules::have_conditions(options) {
         run_passes(module, from, Level::Kernel, options, timing)?;
         let resolved = CompileOptions {
@@ -330,10 +328,10 @@ fn run_steps(
         .try_for_each(|(level, passes)| run_textual(module, passes, *level, timing))
 }
 
-/// Runs passes that lead to level `to`, and verifies the module behind them.
+/// Runs passes that lead to level `to`, and verifies the module after them.
 ///
-/// Verifiers take as long as passes: whether accesses of a kernel stay in bounds is decided exactly. Builds with debug assertions, as
-/// tests are, verify behind each pass.
+/// It verifies once because verifiers take as long as passes: whether a kernel's accesses stay in bounds is decided exactly.
+/// Builds with debug assertions, such as tests, verify after each pass.
 fn run_textual(module: &mut Module, passes: &str, to: Level, timing: &mut Timing) -> Result<()> {
     timing.measure("passes", || {
         let manager = PassManager::new(context::of(module.as_operation().location()));
@@ -351,7 +349,7 @@ fn run_textual(module: &mut Module, passes: &str, to: Level, timing: &mut Timing
     })
 }
 
-/// The modules to emit.
+/// The `gpu.module`s of a module.
 fn gpu_modules<'c, 'a>(module: &'a Module<'c>) -> Result<Vec<OperationRef<'c, 'a>>> {
     let mut modules = walk::in_block(module.body());
     modules.retain(|op| walk::has_name(*op, "gpu.module"));
@@ -369,7 +367,7 @@ fn symbol(op: OperationRef) -> Result<String> {
         .ok_or_else(|| Error::internal("a gpu.module has no name"))
 }
 
-/// What code is generated from.
+/// The input of code generation.
 enum Start<'c, 'a> {
     /// A `gpu.module` of level `nvvm`.
     Module(OperationRef<'c, 'a>),
@@ -407,7 +405,7 @@ fn assemble(ptx: &str, name: &str, options: &CompileOptions, timing: &mut Timing
     })
 }
 
-/// Takes LLVM IR or PTX text on.
+/// Lowers LLVM IR or PTX text further.
 fn lower_text(input: Input, to: Level, options: &CompileOptions, timing: &mut Timing) -> Result<Vec<u8>> {
     let ptx = match options.from {
         Level::Ptx => input.text.to_owned(),

@@ -1,8 +1,7 @@
-//! Code emission: one `gpu.module` in the LLVM and NVVM dialects becomes LLVM IR, PTX and a cubin.
+//! Code emission: translates one `gpu.module` in the LLVM and NVVM dialects to LLVM IR, PTX and a cubin.
 //!
-//! Everything happens in this process when NVIDIA's PTX compiler library is linked. LLVM's NVPTX backend ends
-//! the process on an intrinsic it cannot select, so [`gate::check`] goes first and refuses, with a location,
-//! what the target lacks.
+//! Everything happens in this process if NVIDIA's PTX compiler library is linked. LLVM's NVPTX backend aborts the process on
+//! an intrinsic it cannot select, so [`gate::check`] runs first and refuses, with a location, what the target lacks.
 
 pub mod cubin;
 mod errata;
@@ -18,7 +17,7 @@ mod resource_usage;
 pub use cubin::{Assembler, Cubin};
 pub use resource_usage::ResourceUsage;
 
-/// The version of the LLVM that is linked.
+/// The version of the linked LLVM.
 pub fn llvm_version() -> String {
     let (major, minor, patch) = inkwell::support::get_llvm_version();
     format!("{major}.{minor}.{patch}")

@@ -1,8 +1,8 @@
-//! What can go wrong, in three kinds that callers treat differently: the input is wrong, the input asks for
-//! something this compiler or target does not do, or the compiler itself is at fault.
+//! Errors, in three kinds that callers treat differently: the input is wrong, the input asks for something that this compiler
+//! or target does not support, or the compiler itself is at fault.
 //!
-//! Problems in the IR are reported as located MLIR diagnostics; the error that follows them only says which
-//! stage stopped, with [`Error::is_diagnosed`] set, so that nothing is said twice.
+//! Problems in the IR are reported as located MLIR diagnostics. The error that follows them only names the stage that failed,
+//! and has [`Error::is_diagnosed`] set, so that nothing is reported twice.
 
 use std::fmt;
 
@@ -39,12 +39,12 @@ impl Error {
         }
     }
 
-    /// An error that the user can mend.
+    /// An error that the user can fix.
     pub fn user(message: impl Into<String>) -> Self {
         Self::new(Kind::User, message.into())
     }
 
-    /// A request that is understood and not supported.
+    /// A request that is understood but not supported.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(Kind::Unsupported, message.into())
     }
@@ -61,7 +61,7 @@ impl Error {
         self
     }
 
-    /// Lays the error at the user's door: what failed is text that the user wrote, not the compiler.
+    /// Turns the error into the user's: the text that failed was written by the user, not by the compiler.
     #[must_use]
     pub fn of_user(mut self) -> Self {
         self.kind = Kind::User;
@@ -85,7 +85,7 @@ impl Error {
         &self.notes
     }
 
-    /// Whether located diagnostics have already told the cause.
+    /// Whether located diagnostics have already reported the cause.
     pub fn is_diagnosed(&self) -> bool {
         self.diagnosed
     }

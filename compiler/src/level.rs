@@ -1,7 +1,7 @@
 //! The named levels of the compiler, from what a user writes to what a GPU runs.
 //!
-//! Each can be printed with `--emit` and resumed with `--from`. A level says which dialects a module may hold
-//! there; [`Level::check`] holds a resumed module to it, so that a wrong `--from` is told as such and not by
+//! `--emit` prints a module at a level, and `--from` resumes from one. A level determines which dialects a module may
+//! contain; [`Level::check`] checks this when a module is resumed, so that a wrong `--from` is reported as such and not by
 //! some pass.
 
 use std::fmt;
@@ -23,7 +23,7 @@ pub enum Level {
     Kernel,
     /// Kernel form with a schedule on each kernel.
     Scheduled,
-    /// Kernel form with its dims spread over the machine.
+    /// Kernel form with its dims mapped to grid, threads and registers.
     Tiled,
     /// One CTA's program on tiles.
     Gl,

@@ -1,11 +1,11 @@
-//! A module as text that can be parsed again, with the source location of each op.
+//! Prints a module as text that can be parsed again, with the source location of each op.
 
 use melior::ir::OperationRef;
 use melior::ir::operation::{OperationLike, OperationPrintingFlags};
 
 use crate::error::{Error, Result};
 
-/// Prints an op with all that is nested in it.
+/// Prints an op and all ops nested in it.
 ///
 /// # Errors
 ///
@@ -26,8 +26,8 @@ pub fn located_text(op: OperationRef) -> Result<String> {
     Ok(result)
 }
 
-/// The line in generic form if its op is an `nvvm.barrier`: LLVM 22's parser takes the location behind the short form
-/// for the attribute of a barrier that reduces, as an attribute list there.
+/// Rewrites a line in generic form if its op is an `nvvm.barrier`: LLVM 22's parser takes the location after the short form
+/// for the reduction attribute of a barrier, since both may follow the operands.
 fn generic_barrier(line: &str) -> Option<String> {
     let indent = &line[..line.len() - line.trim_start().len()];
     let (operands, location) = line

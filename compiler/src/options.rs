@@ -1,4 +1,4 @@
-//! What a caller may ask of a compilation.
+//! The options of a compilation.
 
 use std::path::PathBuf;
 
@@ -8,50 +8,50 @@ use crate::target::Target;
 /// The options of one compilation, for one target.
 #[derive(Debug, Clone)]
 pub struct CompileOptions {
-    /// What to compile for.
+    /// The target to compile for.
     pub target: &'static Target,
-    /// The level that the input is of.
+    /// The level of the input.
     pub from: Level,
     /// Schedules in place of the compiler's choice, each as `norm-select-schedule` takes it: `#norm.schedule<...>` for every
     /// kernel that has none of its own here, `KERNEL=#norm.schedule<...>` for one.
     pub schedules: Vec<String>,
-    /// Whether a function whose sizes only the run knows may get a kernel for few points beside the one for many.
+    /// Whether a function with dynamic sizes may get a second kernel, for few points, beside the one for many.
     pub by_size: bool,
-    /// Schedules that have been assembled, whose registers the choice takes for what it had estimated.
+    /// The register counts of schedules that have been assembled, which replace the cost model's estimates.
     pub assembled: Vec<Assembled>,
-    /// Whether a bundle keeps the modules of level `nvvm` that its cubins were made of, for a simulator.
+    /// Whether a bundle keeps the modules of level `nvvm` from which its cubins were generated, for a simulator.
     pub keep_nvvm: bool,
-    /// Whether a bundle keeps the PTX that its cubins were assembled from, for devices that no cubin fits.
+    /// Whether a bundle keeps the PTX from which its cubins were assembled, for devices that no cubin fits.
     pub keep_ptx: bool,
-    /// Whether machine code says which line of the input each instruction is of.
+    /// Whether machine code carries the input's line number of each instruction.
     pub line_info: bool,
-    /// Whether passes tell, as remarks among the diagnostics, why they chose what they chose.
+    /// Whether passes explain their choices in remarks among the diagnostics.
     pub explain: bool,
-    /// The `ptxas` to assemble with, in place of the linked library or of the one that is found.
+    /// The `ptxas` to assemble with, in place of the linked library or of the one found by search.
     pub ptxas: Option<PathBuf>,
 }
 
-/// What the assembler made of a kernel with a schedule.
+/// How a kernel with a given schedule assembled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assembled {
     /// The kernel's name.
     pub kernel: String,
     /// The `#norm.schedule<...>`.
     pub schedule: String,
-    /// Registers of a thread; `None` where some spilled.
+    /// Registers per thread; `None` if the kernel spills.
     pub registers: Option<u64>,
 }
 
 impl Assembled {
-    /// Whether some of the kernel's registers spilled.
+    /// Whether the kernel spills registers.
     pub fn spills(&self) -> bool {
         self.registers.is_none()
     }
 }
 
 impl CompileOptions {
-    /// The options that decide what is compiled, as `normac` takes them: not what is only told, nor which assembler of one release
-    /// assembles, nor what is found out while a bundle is compiled.
+    /// The options that influence the compiled code, as `normac` takes them. Options that only affect reports, the choice
+    /// among assemblers of one release, and results collected during the compilation of a bundle are left out.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![format!("--target={}", self.target.name)];
         if self.from != Level::Tensor {
@@ -73,7 +73,7 @@ impl CompileOptions {
         arguments
     }
 
-    /// The defaults for a target: from named ops, all choices the compiler's.
+    /// The defaults for a target: the input is of level `tensor`, and the compiler makes all choices.
     pub fn new(target: &'static Target) -> Self {
         Self {
             target,

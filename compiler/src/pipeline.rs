@@ -1,7 +1,7 @@
-//! The pipeline, written once: which passes lead to each level.
+//! The pipeline: the passes that lead to each level. It is written only here.
 //!
-//! [`steps`] gives it to the pass manager, and [`register`] gives every prefix a name, so that
-//! `norma-opt --norma-to-<level>` does what `normac --emit=<level>` does.
+//! [`steps`] returns it for the pass manager, and [`register`] registers every prefix under a name, so that `norma-opt
+//! --norma-to-<level>` does what `normac --emit=<level>` does.
 
 use norma_passes::mlir::driver::register_pipeline;
 use norma_passes::schedule::given;
@@ -10,17 +10,17 @@ use crate::level::Level;
 use crate::options::CompileOptions;
 use crate::target::SM_90A;
 
-/// The passes that lead to a level from the one before it. `$target`, `$shared`, `$schedule` and `$explain`
-/// stand for the options' values.
+/// The passes that lead to a level from the one before it. `$target`, `$shared`, `$schedule`, `$explain` and the like are
+/// placeholders for the options' values.
 struct Step {
     to: Level,
     passes: &'static [&'static str],
 }
 
-/// What makes further functions of those that a user wrote. Both run before anything is read off these, and find nothing to do a second
-/// time. A gradient is sharded as its function is.
+/// The pass that adds gradient functions to the user's functions. It and [`SHARD`] run before anything is read off the
+/// functions, and do nothing when they run a second time. It runs first, so that a gradient is sharded as its function is.
 pub const DIFFERENTIATE: &str = "norm-differentiate";
-/// What puts the runs of a sharded function on one device in its place.
+/// The pass that replaces a sharded function by the functions that each device runs.
 pub const SHARD: &str = "norm-shard";
 
 const STEPS: &[Step] = &[
@@ -35,7 +35,7 @@ const STEPS: &[Step] = &[
             "norm-form-kernels",
             "norm-hoist-divisions",
             "norm-narrow-comparisons",
-            // What is constant, or dead, keeps no dim in a kernel.
+            // A constant or dead value must not keep a dim in a kernel.
             "canonicalize",
             "cse",
             "norm-split-outputs",
@@ -44,16 +44,16 @@ const STEPS: &[Step] = &[
     },
     Step {
         to: Level::Scheduled,
-        // Kernels that begin at this level may have outputs to split off too; of others nothing is left to split.
+        // An input of this level may have outputs to split off too; for others the pass finds nothing left to split.
         passes: &[
             "norm-split-outputs",
             "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",
             "norm-split-reductions",
-            // Reductions that are in one of two kernels now leave dims in the other over which nothing is reduced.
+            // Moving a reduction into one of two kernels leaves dims in the other over which nothing is reduced.
             "norm-split-outputs",
-            // The kernels that combine partial results have no schedule yet, and nothing splits them again. Only now does the
-            // module have all kernels that a schedule may be given to by name.
+            // The kernels that combine partial results have no schedule yet, and are not split again. Only now does the
+            // module contain all kernels that a schedule may name.
             "norm-select-schedule{target=$target schedule=$named assembled=$assembled explain=$explain splits=false}",
         ],
     },
@@ -62,7 +62,7 @@ const STEPS: &[Step] = &[
         passes: &[
             "norm-tile",
             "norm-persistent-reduction",
-            // Loops of one step are gone, so that what is resident is left as it is.
+            // Loops of one step are gone by now, so that reductions of resident rows are left as they are.
             "norm-merge-reductions",
             "norm-cache-inputs",
             "norm-hoist-reads",
@@ -75,14 +75,15 @@ const STEPS: &[Step] = &[
     Step {
         to: Level::GlLowered,
         passes: &[
-            // Loads have the layouts that they are made in.
+            // Loads still have the layouts in which they were created.
             "gl-optimize-layouts",
-            // While copies to shared memory still tell whose stages those of a kernel are.
+            // Runs before `gl-pipeline`: whether a kernel copies to shared memory tells which of the two passes its
+            // `gl.stages` are for.
             "gl-prefetch-loads",
             "gl-pipeline",
-            // Of loops that have no ring, which draws for itself.
+            // Handles only loops without a ring; `gl-pipeline` draws the tiles of a ring.
             "gl-draw-tiles",
-            // Before anything depends on which threads meet: barriers and exchanges are a partition's own.
+            // Runs before anything depends on which threads meet: each partition has its own barriers and exchanges.
             "gl-specialize-warps",
             "gl-expand-reductions",
             "gl-expand-conversions",
@@ -112,12 +113,12 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// Gives each function the scope without which LLVM drops locations. `DebugDirectivesOnly` stands for `.loc` in PTX and no debug
-/// information besides: with that, the assembler would not optimise.
+/// Gives each function the debug scope without which LLVM drops locations. `DebugDirectivesOnly` means `.loc` in PTX and no
+/// other debug information, with which the assembler would not optimise.
 const LINE_INFO: &str = "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}";
 
-/// The levels on the way from one to another, each with the passes that lead to it from the one before, as the inside of
-/// `builtin.module(...)`.
+/// The levels on the way from one level to another, each with the passes that lead to it from the one before, as the contents
+/// of `builtin.module(...)`.
 pub fn steps(from: Level, to: Level, options: &CompileOptions) -> Vec<(Level, String)> {
     let filled_in = |step: &Step| {
         let passes: Vec<_> = step.passes.iter().map(|pass| fill_in(pass, options)).collect();
@@ -131,7 +132,7 @@ pub fn steps(from: Level, to: Level, options: &CompileOptions) -> Vec<(Level, St
     steps
 }
 
-/// The passes of [`steps`] in one pipeline; empty where nothing is to be done.
+/// The passes of [`steps`] as one pipeline; empty if there are none to run.
 pub fn textual(from: Level, to: Level, options: &CompileOptions) -> String {
     let passes: Vec<_> = steps(from, to, options)
         .into_iter()
@@ -140,8 +141,7 @@ pub fn textual(from: Level, to: Level, options: &CompileOptions) -> String {
     passes.join(",")
 }
 
-/// Registers `norma-to-<level>`, for the default target, once for a process. The passes must be registered
-/// already.
+/// Registers `norma-to-<level>`, for the default target; call it once per process. The passes must already be registered.
 pub fn register() {
     let options = CompileOptions::new(&SM_90A);
     for level in STEPS.iter().map(|step| step.to) {
@@ -153,7 +153,8 @@ pub fn register() {
     }
 }
 
-/// Schedules are in braces, which the pipeline's syntax strips: their own commas and blanks would end the option.
+/// Fills in the placeholders of a pass. Schedules are put in braces, which the pipeline's syntax strips: their own commas and
+/// blanks would end the option.
 fn fill_in(pass: &str, options: &CompileOptions) -> String {
     let joined = |schedules: Vec<&str>| match schedules.is_empty() {
         false => Some(format!("{{{}}}", schedules.join("; "))),

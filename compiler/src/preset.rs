@@ -1,7 +1,7 @@
-//! A function that is one named op, written from the shape of its first operand: kernels without a line of MLIR.
+//! Generates a function that is one named op from the shape of its first operand, so that no MLIR has to be written.
 //!
-//! What an op takes, returns and lets one choose is the table that is generated from ODS ([`norma_dialects::named_op`]). Whether
-//! it makes a valid op is for the op's verifier to say.
+//! The operands, results and attributes of an op come from the table that is generated from ODS
+//! ([`norma_dialects::named_op`]). Whether the op is valid is left to its verifier.
 
 mod shapes;
 mod text;
@@ -15,7 +15,7 @@ pub use norma_dialects::norm::NAMED_OPS as OPS;
 
 use crate::error::{Error, Result};
 
-/// A named op, with what one says of it.
+/// A named op with the caller's settings.
 #[derive(Debug, Clone)]
 pub struct Preset {
     /// The op.
@@ -24,15 +24,16 @@ pub struct Preset {
     pub name: String,
     /// The shape of the first operand.
     pub shape: Vec<Extent>,
-    /// The element type of the first operand; where nothing is said, the first that the op takes.
+    /// The element type of the first operand; by default the first that the op accepts.
     pub dtype: Option<String>,
-    /// Operands and results of which something is said.
+    /// The operands and results for which a setting is given.
     pub tensors: BTreeMap<&'static str, Wanted>,
-    /// Attributes of which something is said, in words: numbers, lists with commas, keywords, and `true` for a flag.
+    /// The attributes for which a value is given, as text: numbers, comma-separated lists, keywords, and `true` for a flag.
     pub choices: BTreeMap<&'static str, String>,
-    /// What is promised of sizes by name.
+    /// The promises about sizes, by the sizes' names.
     pub promises: BTreeMap<String, Promise>,
-    /// Over how many devices the first operand is sharded, along the last axis of those that the op's attributes name; 1 for none.
+    /// The number of devices over which the first operand is sharded, along the last axis that the op's attributes name; 1
+    /// for no sharding.
     pub devices: i64,
 }
 
@@ -41,27 +42,27 @@ pub struct Preset {
 pub enum Extent {
     /// A number.
     Static(i64),
-    /// A size that only the run knows.
+    /// A size that is known only at run time.
     Dynamic(String),
 }
 
-/// What is said of an operand or result.
+/// The setting of an operand or result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// That it is not there.
+    /// It is left out.
     Absent,
-    /// That it is there, of this element type or of one that suits the first operand's.
+    /// It is present, with this element type or else with one that fits the first operand's.
     Present(Option<String>),
 }
 
-/// What is promised of a size.
+/// Promises about a size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Promise {
-    /// What it is a multiple of.
+    /// The size is a multiple of this.
     pub multiple: Option<i64>,
-    /// The least that it is.
+    /// The least value of the size.
     pub min: Option<i64>,
-    /// The most that it is.
+    /// The greatest value of the size.
     pub max: Option<i64>,
 }
 
@@ -87,10 +88,10 @@ impl FromStr for Extent {
     }
 }
 
-/// Reads `m,4096`: extents with commas between them.
+/// Reads a comma-separated list of extents such as `m,4096`.
 ///
 /// # Errors
-/// One is neither a number nor a name.
+/// An extent is neither a number nor a name.
 pub fn parse_shape(text: &str) -> std::result::Result<Vec<Extent>, String> {
     let extents = text.split(',').map(str::trim);
     extents.map(str::parse).collect()
@@ -99,7 +100,7 @@ pub fn parse_shape(text: &str) -> std::result::Result<Vec<Extent>, String> {
 /// Finds a named op.
 ///
 /// # Errors
-/// There is none of that name; the message has those that there are.
+/// No op has that name; the message lists those that exist.
 pub fn find_op(mnemonic: &str) -> Result<&'static NamedOp> {
     NamedOp::find(mnemonic).ok_or_else(|| {
         let known: Vec<_> = OPS.iter().map(|op| op.mnemonic).collect();
@@ -111,7 +112,7 @@ pub fn find_op(mnemonic: &str) -> Result<&'static NamedOp> {
 }
 
 impl Preset {
-    /// The op on a tensor of that shape, with all defaults.
+    /// The op on a tensor of the given shape, with all defaults.
     pub fn new(op: &'static NamedOp, shape: Vec<Extent>) -> Self {
         Self {
             op,
@@ -128,8 +129,8 @@ impl Preset {
     /// The function as a module of level `tensor`, in MLIR's generic form.
     ///
     /// # Errors
-    /// What is said cannot be written: a type or a value that the op does not take, an attribute that must be given, an axis that
-    /// is not there, or a promise of a size that no tensor has.
+    /// The settings cannot be expressed: a type or a value that the op does not accept, a required attribute that is missing,
+    /// an axis that does not exist, or a promise about a size that no tensor has.
     pub fn source(&self) -> Result<String> {
         text::source(self)
     }
@@ -147,7 +148,7 @@ impl Preset {
         }
     }
 
-    /// What is said of an attribute, or its default; nothing for an empty list and a flag that is not set.
+    /// The value given for an attribute, or its default; empty for an empty list and for a flag that is not set.
     fn choice(&self, choice: &'static Choice) -> &str {
         self.choices
             .get(choice.name)
@@ -161,8 +162,9 @@ impl Preset {
         }
     }
 
-    /// The element type of an operand or result: what is said, or what suits the first operand's. Tensors of rows, of parts of them or
-    /// of weights are of its type, if they may be; statistics are of f32, or of f64 beside that.
+    /// The element type of an operand or result: the one given, or else one that fits the first operand's. Tensors with the
+    /// shape of rows, of parts of them or of weights default to its type, if they accept it; statistics default to f32, or to
+    /// f64 for an f64 operand.
     fn element(&self, tensor: &'static Tensor) -> Result<&str> {
         let dtype = self.dtype()?;
         if let Some(Wanted::Present(Some(wanted))) = self.tensors.get(tensor.name) {
@@ -170,7 +172,7 @@ impl Preset {
         }
         let is_like_first = match tensor.shape {
             Shape::Same | Shape::NamedAxes(_) | Shape::AxisOf(_) => true,
-            // What is computed of integers is of integers, where it is of the same set of types.
+            // A result computed from integers is of integers, if it accepts the same set of types as the first operand.
             _ => {
                 dtype.starts_with('i')
                     && self
@@ -191,7 +193,7 @@ impl Preset {
     }
 }
 
-/// An element type of a tensor by its name.
+/// Checks that a tensor accepts an element type, and returns the type's name.
 fn element<'e>(tensor: &'static Tensor, wanted: &'e str) -> Result<&'e str> {
     match tensor.elements.contains(&wanted) {
         true => Ok(wanted),

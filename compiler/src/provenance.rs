@@ -1,4 +1,4 @@
-//! What a compilation was of: enough to know whether another one would give the same.
+//! Provenance: what determines the output of a compilation.
 
 use norma_bundle::manifest::Provenance;
 use sha2::{Digest, Sha256};
@@ -8,19 +8,19 @@ use crate::emit::{Assembler, llvm_version};
 use crate::error::Result;
 use crate::options::CompileOptions;
 
-/// The compiler, with a hash of all sources that decide what it makes of an input.
+/// The compiler's version, with a hash of all sources that influence its output.
 pub const COMPILER: &str = concat!("norma ", env!("CARGO_PKG_VERSION"), "+", env!("NORMA_SOURCES"));
 
-/// What a bundle of the input, compiled with these options, says of where it comes from.
+/// The provenance that a bundle of the input, compiled with these options, records.
 ///
 /// # Errors
 ///
-/// There is no assembler for the target.
+/// No assembler for the target is found.
 pub fn of(input: Input, options: &CompileOptions) -> Result<Provenance> {
     let assembler = Assembler::locate(options.ptxas.as_deref(), options.target)?;
     let hash = Sha256::digest(input.text.as_bytes());
     let mut arguments = options.arguments();
-    // These keep locations, which hold the input's name.
+    // Locations are kept in these cases, and they contain the input's name.
     if options.line_info || options.keep_nvvm {
         arguments.push(input.name.to_owned());
     }

@@ -1,6 +1,6 @@
-//! Which dialects and passes the tools know.
+//! Registers the dialects and passes that the tools know.
 //!
-//! Each is registered by itself, not with MLIR's "everything": the drivers start in a few milliseconds and
+//! Each is registered individually rather than with MLIR's "register everything": the drivers start in a few milliseconds and
 //! stay small.
 
 use std::{ffi::OsString, sync::Once};
@@ -11,7 +11,7 @@ use norma_passes::mlir::driver;
 
 use crate::pipeline;
 
-/// A registry of every dialect that a module may hold between input and PTX.
+/// A registry of every dialect that may occur in a module between input and PTX.
 pub fn dialects() -> DialectRegistry {
     let registry = DialectRegistry::new();
     // SAFETY: the handles are static, and the registry is alive.
@@ -41,7 +41,8 @@ pub fn dialects() -> DialectRegistry {
     registry
 }
 
-/// Registers every pass that a pipeline or a test of ours names, our own and MLIR's; once for a process.
+/// Registers every pass that a pipeline or a test names, Norma's own and MLIR's; only the first call in a process has an
+/// effect.
 pub fn register_passes() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -74,7 +75,7 @@ pub fn register_passes() {
     });
 }
 
-/// norma-opt's main: mlir-opt over what this file registers, and the pipelines that normac runs.
+/// The main function of norma-opt: mlir-opt with the dialects and passes of this file, and the pipelines that normac runs.
 pub fn opt_main(arguments: impl Iterator<Item = OsString>) -> u8 {
     register_passes();
     pipeline::register();
@@ -85,7 +86,7 @@ pub fn opt_main(arguments: impl Iterator<Item = OsString>) -> u8 {
     ))
 }
 
-/// norma-lsp-server's main: mlir-lsp-server over what this file registers.
+/// The main function of norma-lsp-server: mlir-lsp-server with the dialects of this file.
 pub fn lsp_server_main(arguments: impl Iterator<Item = OsString>) -> u8 {
     exit_code(driver::lsp_server_main(arguments, &dialects()))
 }

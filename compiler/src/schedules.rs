@@ -1,4 +1,4 @@
-//! The schedules that a caller gives: which are refused, and the sizes that their conditions name.
+//! Checks the schedules that a caller gives, and resolves the sizes that their conditions name.
 
 use melior::ir::Module;
 use norma_bundle::Expression;
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::level::Level;
 use crate::options::CompileOptions;
 
-/// Refuses schedules that are no text of one, or that no pass would look at.
+/// Refuses a schedule that cannot be passed on as an option, or that no pass would read.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub fn check(options: &CompileOptions) -> Result<()> {
             options.from
         )));
     }
-    // Braces would end the option that carries the schedules to their pass, and a semicolon the one that it stands in.
+    // Braces delimit the option that carries the schedules to their pass, and semicolons separate the schedules in it.
     let broken = |schedule: &&String| schedule.contains(['{', '}', ';']);
     match options.schedules.iter().find(broken) {
         Some(schedule) => Err(Error::user(format!(
@@ -35,18 +35,18 @@ pub fn check(options: &CompileOptions) -> Result<()> {
     }
 }
 
-/// Whether a schedule is for some sizes only.
+/// Whether a given schedule has a condition on sizes.
 pub fn have_conditions(options: &CompileOptions) -> bool {
     let mut entries = options.schedules.iter().map(|entry| Entry::parse(entry));
     entries.any(|entry| entry.condition.is_some())
 }
 
-/// The schedules, with the names that the manifest gives to sizes replaced by those that `norm-select-schedule` takes. One with
-/// a condition and without a kernel is one for each kernel that has none of its own.
+/// The schedules, with the manifest's names of sizes replaced by those that `norm-select-schedule` takes. A schedule with a
+/// condition and without a kernel's name is repeated for each kernel that has no schedule of its own.
 ///
 /// # Errors
 ///
-/// A condition that is none, or that names what is no size of the kernel.
+/// A condition that does not parse, or that names something that is not a size of the kernel.
 pub fn resolved(module: &Module, options: &CompileOptions) -> Result<Vec<String>> {
     let kernels = kernel_sizes(module)?;
     let entries = options.schedules.iter().map(|entry| Entry::parse(entry));
@@ -82,7 +82,7 @@ pub fn resolved(module: &Module, options: &CompileOptions) -> Result<Vec<String>
                 .to_string(),
             );
         }
-        // Unless it is meant for those too, a kernel with alternatives has the schedule that has no name.
+        // A kernel with alternatives has a named schedule now, so the schedule without a name has to be repeated for it too.
         if entry.kernel.is_none() {
             let rest = entries
                 .iter()

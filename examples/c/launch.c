@@ -1,4 +1,4 @@
-/* Launches RMSNorm of a bundle in a folder, which `normac examples/rms_norm.mlir -o FOLDER` wrote. */
+/* Launches RMSNorm from a bundle in a folder that `normac examples/rms_norm.mlir -o FOLDER` wrote. */
 
 #include <norma/runtime.h>
 
@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
   const int64_t shape[] = {rows, columns};
   const norma_device gpu = {2, 0};
   const norma_dtype bf16 = {4, 16, 1};
-  /* No strides: the tensors lie densely. A DLTensor has the same layout. */
+  /* There are no strides, because the tensors are dense. A DLTensor has the same layout. */
   const norma_tensor x = {(void *)memory[0], gpu, 2, bf16, shape, NULL, 0};
   const norma_tensor w = {(void *)memory[1], gpu, 1, bf16, shape + 1, NULL, 0};
   const norma_tensor y = {(void *)memory[2], gpu, 2, bf16, shape, NULL, 0};

@@ -1,4 +1,4 @@
-// RMSNorm of 16384 rows of 4096 columns, by a kernel that is part of the program.
+// RMSNorm of 16384 rows of 4096 columns, with a kernel that is part of the program.
 
 #include "rms_norm.hpp"
 

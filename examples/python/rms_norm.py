@@ -1,4 +1,4 @@
-"""RMSNorm of torch's tensors, by a kernel of one's own and by the op: needs torch and a GPU."""
+"""RMSNorm of torch's tensors, with a compiled kernel and with the op of `norma.torch`: needs torch and a GPU."""
 
 import torch
 

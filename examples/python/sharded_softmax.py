@@ -1,4 +1,4 @@
-"""Softmax of rows that the GPUs of one machine share by columns: needs torch, and as many GPUs as the kernels are compiled for.
+"""Softmax of rows whose columns are divided among the GPUs of one machine: needs torch, and as many GPUs as the kernels are compiled for.
 
     normac softmax --shape m,8192 --dtype bf16 --devices 2 -o softmax
     torchrun --nproc-per-node 2 examples/python/sharded_softmax.py

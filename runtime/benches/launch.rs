@@ -1,6 +1,8 @@
-//! What a launch costs the host beyond the driver: nanoseconds on a stand-in whose functions return at once.
+//! Measures the host's cost of a launch without the driver's: nanoseconds with a stand-in driver whose functions return at
+//! once.
 //!
-//! `cargo bench --package norma-runtime`. The best of many short rounds counts, since all else that the machine does only adds.
+//! Run `cargo bench --package norma-runtime`. The result is the minimum over many short rounds, since other load on the
+//! machine only adds time.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 

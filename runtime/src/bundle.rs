@@ -23,36 +23,36 @@ pub struct Bundle {
     allows_ptx: bool,
 }
 
-/// What a bundle has for a device.
+/// The part of a bundle that was selected for a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Selected<'b> {
-    /// For the target that is closest to the device.
+    /// The files for the target that is closest to the device.
     pub target: &'b TargetBundle,
-    /// Whether it is the PTX that runs there, which the driver compiles first, and not a cubin.
+    /// Whether the device runs the PTX, which the driver compiles first, rather than the cubin.
     pub is_ptx: bool,
 }
 
-/// What a bundle has for one target.
+/// The part of a bundle for one target.
 #[derive(Clone, Debug)]
 pub struct TargetBundle {
-    /// What the manifest says.
+    /// The manifest.
     pub manifest: Manifest,
     place: Place,
 }
 
-/// Where the files are that a manifest names.
+/// The location of the files that a manifest names.
 #[derive(Clone, Debug)]
 enum Place {
     Folder(PathBuf),
     Memory {
         files: Arc<Files>,
-        /// What the names in the manifest follow: empty, or the target's folder and a slash.
+        /// The prefix of the manifest's file names: empty, or the target's folder and a slash.
         prefix: String,
     },
 }
 
 impl Bundle {
-    /// Loads the bundle in `folder`, or those in its subfolders, one per target.
+    /// Loads the bundle in `folder`, or the bundles in its subfolders, one per target.
     ///
     /// # Errors
     /// There is no manifest, or one of them cannot be used.
@@ -115,22 +115,22 @@ impl Bundle {
         }
     }
 
-    /// Whether functions run by PTX, which the driver compiles when one is loaded, on devices that no cubin fits; they do not unless
-    /// this says so. `normac --ptx-fallback` writes bundles that have PTX.
+    /// Sets whether functions may run by PTX on devices that no cubin fits; the driver then compiles the PTX when a function
+    /// is loaded. The default is not to. `normac --ptx-fallback` writes bundles that have PTX.
     pub fn allow_ptx(&mut self, allows_ptx: bool) {
         self.allows_ptx = allows_ptx;
     }
 
-    /// What there is for each target, in order of the folders' names.
+    /// The parts for each target, in the order of the folders' names.
     pub fn targets(&self) -> &[TargetBundle] {
         &self.targets
     }
 
-    /// What there is for a device: of several targets, what was made for the closest architecture, and PTX where no cubin fits and
-    /// [`Bundle::allow_ptx`] said so.
+    /// Selects the files for a device: those of the closest architecture, or PTX if no cubin fits and [`Bundle::allow_ptx`]
+    /// allows it.
     ///
     /// # Errors
-    /// Nothing is; says which targets there are.
+    /// Nothing fits the device; the error lists the targets.
     pub fn select(&self, device: &Device) -> Result<Selected<'_>, Error> {
         let found = self.find(device.capability);
         found.ok_or_else(|| self.unfit(device.capability, &device.name))
@@ -148,13 +148,13 @@ impl Bundle {
         by_cubin.or_else(|| self.allows_ptx.then(by_ptx).flatten())
     }
 
-    /// The target whose PTX runs on a device.
+    /// The target whose PTX can run on a device.
     fn ptx_for(&self, capability: (u32, u32)) -> Option<&str> {
         let with_ptx = self.targets.iter().filter(|bundle| bundle.has_ptx());
         closest_ptx(with_ptx.map(|bundle| bundle.manifest.target.as_str()), capability)
     }
 
-    /// That there is nothing for a device.
+    /// The error for a device that nothing in the bundle fits.
     fn unfit(&self, capability: (u32, u32), device: &str) -> Error {
         let targets = self.targets.iter().map(|bundle| bundle.manifest.target.as_str());
         let targets: Vec<_> = targets.collect();
@@ -184,8 +184,8 @@ impl TargetBundle {
     /// The bytes of a kernel's cubin.
     ///
     /// # Errors
-    /// The file cannot be read or is no whole cubin, which the driver would read past the end of; or its kernel takes
-    /// other parameters than the manifest passes, which the driver would read all the same.
+    /// The file cannot be read or is a truncated cubin, beyond whose end the driver would read; or its kernel has other
+    /// parameters than the manifest passes, which the driver would not check.
     pub fn cubin(&self, kernel: &Kernel) -> Result<Cow<'_, [u8]>, Error> {
         let (path, bytes) = self.file(&kernel.cubin)?;
         match Cubin::parse(&bytes).and_then(|cubin| cubin.check(kernel)) {
@@ -194,10 +194,10 @@ impl TargetBundle {
         }
     }
 
-    /// The text of a kernel's PTX, with the null byte that the driver looks for.
+    /// The text of a kernel's PTX, with the null byte that the driver expects at the end.
     ///
     /// # Errors
-    /// There is none, the file cannot be read or is no text, or its kernel takes other parameters than the manifest passes.
+    /// There is no PTX, the file cannot be read or is not text, or its kernel has other parameters than the manifest passes.
     pub fn ptx(&self, kernel: &Kernel) -> Result<Vec<u8>, Error> {
         let Some(file) = &kernel.ptx else {
             let symbol = &kernel.symbol;

@@ -1,4 +1,4 @@
-//! A function that a program in Rust holds with its bundle.
+//! A function that a program in Rust embeds together with its bundle.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,17 +9,17 @@ use crate::error::Error;
 use crate::everywhere::FunctionEverywhere;
 use crate::tensor::{Scalar, Tensor};
 
-/// A function and its bundle in static memory, on the system's driver. It is made when it is first used.
+/// A function and its bundle in static memory, for the system's driver. The function is created at its first use.
 pub struct Embedded {
     name: &'static str,
     files: &'static [(&'static str, &'static [u8])],
     function: OnceLock<FunctionEverywhere>,
-    /// Held while the function is made.
+    /// Held while the function is created.
     making: Mutex<()>,
 }
 
 impl Embedded {
-    /// The function `name` of a bundle of these files, by their paths from the bundle's folder.
+    /// The function `name` of a bundle of these files, given by their paths from the bundle's folder.
     pub const fn new(name: &'static str, files: &'static [(&'static str, &'static [u8])]) -> Self {
         Embedded {
             name,

@@ -1,4 +1,4 @@
-//! Why nothing was launched.
+//! Errors of loading and launching.
 
 use norma_bundle::expression::EvaluateError;
 use norma_bundle::manifest::{FunctionError, ManifestError};
@@ -14,7 +14,7 @@ pub enum Error {
     Call {
         /// The function.
         function: String,
-        /// What was expected, and what came.
+        /// What was expected, and what was passed.
         message: String,
     },
     /// A manifest cannot be used.
@@ -23,10 +23,11 @@ pub enum Error {
     /// The bundle has no such function.
     #[error(transparent)]
     Function(#[from] FunctionError),
-    /// A file of the bundle is missing or is not what its manifest describes, or the bundle needs what launchers cannot do.
+    /// A file of the bundle is missing or does not match its manifest, or the bundle needs something that launchers do not
+    /// support.
     #[error("{0}")]
     Bundle(String),
-    /// The bundle has nothing for the device.
+    /// The bundle has no code for the device.
     #[error("{0}")]
     Target(String),
     /// The driver or the device failed.
@@ -34,10 +35,10 @@ pub enum Error {
     Driver(#[from] DriverError),
 }
 
-/// What is wrong with the arguments of a call.
+/// An error in a call, before the function's name is added.
 #[derive(Debug)]
 pub(crate) enum CallError {
-    /// An argument is not what the kernels are made for.
+    /// An argument is not one that the kernels are made for.
     Argument(String),
     /// The driver failed.
     Driver(DriverError),
@@ -56,7 +57,7 @@ impl From<DriverError> for CallError {
 }
 
 impl CallError {
-    /// The error of a call of `function`.
+    /// Turns it into the error of a call of `function`.
     pub(crate) fn of(self, function: &str) -> Error {
         match self {
             CallError::Argument(message) => Error::Call {

@@ -1,4 +1,4 @@
-//! A function on whichever device its tensors are.
+//! A function that can be called on any device.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,22 +8,22 @@ use crate::error::{CallError, Error};
 use crate::function::Function;
 use crate::tensor::{Scalar, Tensor};
 
-/// A function that is loaded on each device when a call on it first asks for that, once. It may be called from any thread.
+/// A function that is loaded on each device once, by the first call on that device. It may be called from any thread.
 pub struct FunctionEverywhere {
     bundle: Arc<Bundle>,
     name: String,
     driver: Arc<Driver>,
     /// One for each device.
     loaded: Box<[OnceLock<Function>]>,
-    /// Held while a device is loaded.
+    /// Held while a function is loaded on a device.
     loading: Mutex<()>,
 }
 
 impl FunctionEverywhere {
-    /// The function of that name, on the devices of a driver. Nothing is loaded yet.
+    /// Finds the function with this name. Nothing is loaded yet.
     ///
     /// # Errors
-    /// No target of the bundle has the function, or what the driver says.
+    /// A target of the bundle does not have the function, or the driver's error.
     pub fn new(bundle: &Arc<Bundle>, driver: &Arc<Driver>, name: &str) -> Result<Self, Error> {
         for target in bundle.targets() {
             target.manifest.function(Some(name))?;
@@ -38,8 +38,8 @@ impl FunctionEverywhere {
         })
     }
 
-    /// The function on device `ordinal`, loaded if it is not yet. The first call on a device takes as long as that; to
-    /// load before it is to choose when.
+    /// Returns the function on device `ordinal`, and loads it if it is not loaded yet. To avoid a slow first launch, call
+    /// this beforehand.
     ///
     /// # Errors
     /// There is no such device, or as [`Function::load`].

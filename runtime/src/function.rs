@@ -1,4 +1,4 @@
-//! A function on a device: loaded, and launched.
+//! A function loaded on a device, and its launches.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ use crate::scratch::{Scratch, Set};
 use crate::tensor::{Scalar, Tensor};
 
 thread_local! {
-    /// The state of this thread's calls, one after the other.
+    /// The state of this thread's current call; its buffers are reused across calls.
     static CALL: RefCell<Call> = RefCell::default();
 }
 
@@ -32,22 +32,22 @@ pub struct Function {
     scratch: Scratch,
 }
 
-/// A workspace of a function as calls on a stream have it.
+/// A workspace of a function, as used by calls on a stream.
 #[derive(Clone)]
 pub struct WorkspaceMemory {
     /// Its name in the manifest.
     pub name: String,
-    /// What it holds before a call.
+    /// Its contents before a call.
     pub init: WorkspaceInit,
-    /// Where it is.
+    /// Its memory.
     pub memory: Arc<Buffer>,
 }
 
 impl Function {
-    /// Loads a function of a bundle: those of its kernels that were built for the device, and all that a launch needs.
+    /// Loads a function of a bundle: its kernels for the device, and everything else that a launch needs.
     ///
     /// # Errors
-    /// The bundle has nothing for the device or no such function, one of its files cannot be used, or what the driver says.
+    /// The bundle has nothing for the device or no such function, one of its files cannot be used, or the driver's error.
     pub fn load(bundle: &Bundle, device: &Device, name: &str) -> Result<Function, Error> {
         let Selected { target, is_ptx } = bundle.select(device)?;
         let function = target.manifest.function(Some(name))?;
@@ -93,27 +93,27 @@ impl Function {
         &self.device
     }
 
-    /// What the bundle says of the function.
+    /// The bundle's description of the function.
     pub fn description(&self) -> &norma_bundle::manifest::Function {
         &self.plan.function
     }
 
-    /// Checks the arguments against all that the kernels assume, and launches the kernels in order on `stream`: the inputs,
-    /// then the outputs, as the manifest has them, and the named scalars in the order of
-    /// [`named_scalars`](norma_bundle::manifest::Function::named_scalars), of which the last may be left out. Nothing is
-    /// launched if anything is refused. A stream that captures records the launches.
+    /// Checks the arguments against all assumptions of the kernels, and launches the kernels in order on `stream`. `tensors`
+    /// are the inputs, then the outputs, in the manifest's order; `scalars` are the named scalars in the order of
+    /// [`named_scalars`](norma_bundle::manifest::Function::named_scalars), of which trailing ones may be left out. If
+    /// anything is refused, nothing is launched. On a stream that is capturing, the launches are recorded.
     ///
-    /// Calls on one stream share its scratch memory. A graph's executables share what the capture was given, so that two of
-    /// them may not run at a time if the function has workspaces.
+    /// Calls on one stream share its scratch memory. The executables of a graph share the scratch of its capture, so two of
+    /// them must not run at the same time if the function has workspaces.
     ///
     /// # Errors
-    /// [`Error::Call`] for arguments that the kernels are not made for, [`Error::Driver`] for what the driver says of a launch.
-    /// What goes wrong while a kernel runs shows at a later synchronisation.
+    /// [`Error::Call`] for arguments that the kernels are not made for, [`Error::Driver`] for the driver's error at a launch.
+    /// Errors while a kernel runs appear at a later synchronisation.
     ///
     /// # Safety
-    /// The tensors' shapes and strides must be as long as their ranks; from their first elements to their last they must lie
-    /// in memory that the device can access until the kernels have run, and that nothing else writes, or reads of outputs,
-    /// meanwhile. `stream` must be a stream of the device's primary context.
+    /// The tensors' shapes and strides must be as long as their ranks. From first to last element they must lie in memory
+    /// that the device can access until the kernels have completed; until then nothing else may write this memory, or read
+    /// that of outputs. `stream` must be a stream of the device's primary context.
     pub unsafe fn launch(
         &self,
         tensors: &[&Tensor<'_>],
@@ -134,8 +134,8 @@ impl Function {
         launched.map_err(|error| error.of(&self.plan.function.name))
     }
 
-    /// The workspaces that a call with these arguments uses on `stream`, allocated if they are not there yet; nothing is
-    /// launched.
+    /// Returns the workspaces that a call with these arguments would use on `stream`, and allocates them if necessary; it
+    /// launches nothing.
     ///
     /// # Errors
     /// As [`Function::launch`].
@@ -170,11 +170,11 @@ impl Function {
     /// Frees the scratch memory of calls on a stream, and of captures on it, before the function is dropped.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     ///
     /// # Safety
-    /// `stream` must be a stream of the device's primary context, what was launched on it must have run, and graphs captured on
-    /// it, or on an earlier stream that had its handle, must not be launched again.
+    /// `stream` must be a stream of the device's primary context, launches on it must have completed, and graphs captured on
+    /// it, or on an earlier stream with the same handle, must not be launched again.
     pub unsafe fn release_scratch(&self, stream: StreamHandle) -> Result<(), DriverError> {
         let api = self.device.enter()?;
         self.scratch.release(StreamIdentity::of(&api, stream)?);
@@ -209,7 +209,7 @@ impl Function {
         Ok(())
     }
 
-    /// Gives the call its workspaces, and runs `work` while no other call uses them.
+    /// Assigns the call its workspaces, and runs `work` while no other call uses them.
     fn with_scratch<T>(
         &self,
         call: &mut Call,
@@ -226,7 +226,7 @@ impl Function {
         work(call, Some(&set))
     }
 
-    /// Launches what has been prepared and encoded.
+    /// Launches the kernels that have been prepared and whose parameters have been encoded.
     ///
     /// # Safety
     /// As [`Function::launch`].
@@ -245,8 +245,8 @@ impl Function {
                 stream,
             };
             let parameters = call.parameters(&self.plan, index);
-            // SAFETY: the parameters are as the manifest says, which was compared with the cubin when it was loaded; the rest
-            // is passed on to the caller.
+            // SAFETY: the parameters match the manifest, which was compared with the cubin when it was loaded; the rest is
+            // passed on to the caller.
             unsafe { kernel.launch(api, &launch, parameters) }?;
         }
         Ok(())

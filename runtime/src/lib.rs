@@ -1,8 +1,8 @@
 //! Loads bundles and launches their functions on GPUs, with nothing but the driver.
 //!
 //! A [`Bundle`] comes from a folder or from memory; a [`Function`] is loaded from it onto a [`Device`] and launched on
-//! streams of any origin. What a launch can go wrong by is refused before it: all conditions of the manifest are checked, in
-//! code that is prepared when the function is loaded. `README.md` says what is guaranteed.
+//! streams of any origin. A call that would go wrong is refused before anything is launched: all conditions of the manifest
+//! are checked, by code that is compiled when the function is loaded. `README.md` states the guarantees.
 
 mod bundle;
 pub mod capi;

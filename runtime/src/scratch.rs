@@ -1,8 +1,8 @@
-//! The memory that kernels of a function hand to each other, or keep zero from call to call.
+//! The memory that kernels of a function pass to each other, or keep zero from call to call.
 //!
-//! Calls on one stream follow each other and share it. A capture has memory of its own, since the graph that comes of it may
-//! be launched on any stream beside what runs there. Memory that has become too small is kept: launches under way and graphs may
-//! refer to it. All of it is freed with the function, or by [`Scratch::release`].
+//! Calls on one stream run in order and share it. A capture has its own memory, because its graph may be launched on any
+//! stream, beside other work. Memory that has become too small is kept, because launches in flight and graphs may refer to
+//! it. All of it is freed with the function, or by [`Scratch::release`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use crate::driver::{Buffer, Current, Device, DriverError, RelaxedCapture, StreamIdentity};
 use crate::plan::{NeededWorkspace, Workspace};
 
-/// What memory that may hold anything holds at first: no number that a kernel could take for one of its own.
+/// The initial byte of memory with unspecified contents, chosen so that no kernel mistakes it for a valid value.
 const ANYTHING: u8 = 0xff;
 
 /// The memory of one function on one device.
@@ -19,8 +19,8 @@ pub(crate) struct Scratch {
     sets: RwLock<HashMap<StreamIdentity, Arc<Mutex<Set>>>>,
 }
 
-/// The memory of one stream or capture. Whoever holds its lock may launch: the launches of one call follow each other then,
-/// whichever threads use the stream.
+/// The memory of one stream or capture. Only the holder of its lock may launch, so that the launches of one call are
+/// contiguous, whichever threads use the stream.
 #[derive(Default)]
 pub(crate) struct Set {
     /// One for each workspace.
@@ -29,7 +29,7 @@ pub(crate) struct Set {
 }
 
 impl Scratch {
-    /// The memory of calls on a stream.
+    /// Returns the memory for calls on a stream.
     pub(crate) fn set(&self, stream: StreamIdentity) -> Arc<Mutex<Set>> {
         let sets = self.sets.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(set) = sets.get(&stream) {
@@ -40,7 +40,7 @@ impl Scratch {
         Arc::clone(sets.entry(stream).or_default())
     }
 
-    /// Forgets the memory of a stream, with that of captures on it; calls that use it now keep it until they are done.
+    /// Drops the memory of a stream and of captures on it; calls in progress keep it until they are done.
     pub(crate) fn release(&self, stream: StreamIdentity) {
         let mut sets = self.sets.write().unwrap_or_else(PoisonError::into_inner);
         sets.retain(|other, _| !other.is_on(stream));
@@ -48,10 +48,10 @@ impl Scratch {
 }
 
 impl Set {
-    /// Gives the workspaces that a call needs their addresses.
+    /// Assigns addresses to the workspaces that a call needs.
     ///
     /// # Errors
-    /// Out of memory, or what the driver says.
+    /// Out of memory, or another error of the driver.
     pub(crate) fn place(
         &mut self,
         device: &Device,
@@ -66,7 +66,7 @@ impl Set {
             let buffer = match current {
                 Some(buffer) if has >= bytes => buffer,
                 _ => {
-                    // Twice as much at least, so that what is outgrown is at most as much as is in use.
+                    // Grow by at least a factor of two, so that outgrown buffers take at most as much as the current one.
                     let bytes = bytes.max(has.saturating_mul(2));
                     let byte = if workspace.init.is_zero() { 0 } else { ANYTHING };
                     let _relaxed = RelaxedCapture::enter(api)?;
@@ -80,7 +80,7 @@ impl Set {
         Ok(())
     }
 
-    /// The workspace's memory, if it has any.
+    /// The workspace's memory, if allocated.
     pub(crate) fn buffer(&self, workspace: usize) -> Option<&Arc<Buffer>> {
         self.current.get(workspace)?.as_ref()
     }

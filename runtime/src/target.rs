@@ -1,4 +1,4 @@
-//! Which devices an architecture's cubins run on.
+//! Determines which devices can run an architecture's cubins.
 
 /// An architecture as `ptxas` names it, such as `sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -8,14 +8,14 @@ struct Architecture {
     features: Features,
 }
 
-/// Which features its cubins may use, from the fewest on.
+/// The set of features that its cubins may use, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Features {
-    /// Those of all later versions too.
+    /// The features that all later versions have too.
     Baseline,
-    /// Those of a family of devices, by the suffix `f`.
+    /// The features of a family of devices: suffix `f`.
     Family,
-    /// Those of this version alone, by the suffix `a`.
+    /// The features of this version only: suffix `a`.
     Specific,
 }
 
@@ -36,8 +36,8 @@ impl Architecture {
         })
     }
 
-    /// Whether cubins for it run on a device of that compute capability: within the major version from its minor version on,
-    /// or on that very version only.
+    /// Whether its cubins run on a device of this compute capability. Suffix `a` requires the same version; otherwise the
+    /// major version must be equal, and the device's minor version at least as large.
     fn runs_on(self, (major, minor): (u32, u32)) -> bool {
         let is_minor = match self.features {
             Features::Specific => self.minor == minor,
@@ -47,8 +47,8 @@ impl Architecture {
     }
 }
 
-/// Of several targets, the one made for what is closest to a device of that compute capability; `None` if the cubins of
-/// none run on it.
+/// Returns the target that is closest to a device of this compute capability; `None` if the device runs the cubins of none of
+/// them.
 pub fn closest_target<'t>(
     targets: impl IntoIterator<Item = &'t str>,
     capability: (u32, u32),
@@ -62,8 +62,8 @@ pub fn closest_target<'t>(
         .map(|(_, name)| name)
 }
 
-/// Of several targets, the newest whose PTX a driver compiles for a device of that compute capability: one without a suffix that is
-/// not newer than the device (PTX ISA, `.target`).
+/// Returns the newest target whose PTX a driver can compile for a device of this compute capability: a target without a
+/// suffix that is not newer than the device (PTX ISA, `.target`).
 pub(crate) fn closest_ptx<'t>(
     targets: impl IntoIterator<Item = &'t str>,
     (major, minor): (u32, u32),

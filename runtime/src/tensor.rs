@@ -7,15 +7,15 @@ use std::{ptr, slice};
 
 use norma_bundle::Element;
 
-/// A tensor in a device's memory. Its layout is that of DLPack's `DLTensor`, to which a pointer may be cast.
+/// A tensor in a device's memory. The layout is that of DLPack's `DLTensor`, so pointers may be cast.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
-    /// The address of the memory; that of the first element is `byte_offset` further.
+    /// The address of the memory; the first element is `byte_offset` bytes further.
     pub data: *mut c_void,
-    /// Where the memory is.
+    /// The device that holds the memory.
     pub device: DeviceKey,
-    /// How many dims there are.
+    /// The number of dims.
     pub rank: i32,
     /// The type of the elements.
     pub dtype: DataType,
@@ -23,9 +23,9 @@ pub struct Tensor<'a> {
     pub shape: *const i64,
     /// The stride of each dim, in elements; null for a dense tensor in row-major order.
     pub strides: *const i64,
-    /// From `data` to the first element, in bytes.
+    /// The offset from `data` to the first element, in bytes.
     pub byte_offset: u64,
-    /// `shape` and `strides` point into what this borrows.
+    /// Ties `shape` and `strides` to the slices that they borrow.
     #[doc(hidden)]
     pub borrowed: PhantomData<&'a [i64]>,
 }
@@ -36,7 +36,7 @@ pub struct Tensor<'a> {
 pub struct DeviceKey {
     /// The kind: 2 for CUDA memory, 13 for CUDA managed memory.
     pub kind: i32,
-    /// The device's number among those of its kind.
+    /// The device's number among devices of its kind.
     pub ordinal: i32,
 }
 
@@ -44,16 +44,16 @@ pub struct DeviceKey {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataType {
-    /// What a number is: 0 a signed integer, 1 an unsigned one, 2 an IEEE float, 4 a bfloat, 6 a boolean, 10 an `f8E4M3FN`,
+    /// The kind of number: 0 a signed integer, 1 an unsigned one, 2 an IEEE float, 4 a bfloat, 6 a boolean, 10 an `f8E4M3FN`,
     /// 12 an `f8E5M2`, 14 an `f8E8M0FNU`.
     pub code: u8,
-    /// The bits of a number.
+    /// The number of bits.
     pub bits: u8,
-    /// How many numbers make an element: 1.
+    /// The number of lanes in an element: 1.
     pub lanes: u16,
 }
 
-// What a C compiler makes of dlpack.h on a 64-bit machine.
+// The layout that a C compiler gives the structs of dlpack.h on a 64-bit machine.
 const _: () = {
     assert!(size_of::<Tensor<'_>>() == 48 && offset_of!(Tensor<'_>, rank) == 16);
     assert!(offset_of!(Tensor<'_>, dtype) == 20 && offset_of!(Tensor<'_>, shape) == 24);
@@ -76,7 +76,7 @@ impl DeviceKey {
         }
     }
 
-    /// The number of the GPU that the memory belongs to.
+    /// The ordinal of the GPU that the memory belongs to, if any.
     pub fn cuda_ordinal(self) -> Option<u32> {
         match self.kind {
             CUDA | CUDA_MANAGED => u32::try_from(self.ordinal).ok(),
@@ -105,14 +105,14 @@ impl From<Element> for DataType {
 }
 
 impl DataType {
-    /// Whether elements of this type may be read or written as `element`: booleans are bytes of 0 and 1, which an `i8` is
-    /// read from as well.
+    /// Whether elements of this type may be read or written as `element`: a boolean is a byte of 0 or 1, so an `i8` may be
+    /// read from one.
     pub fn is(self, element: Element) -> bool {
         let bool_as_i8 = element == Element::I8 && self == DataType::from(Element::I1);
         self == DataType::from(element) || bool_as_i8
     }
 
-    /// A name for messages, as MLIR spells it.
+    /// The type's name for messages, in MLIR's spelling.
     pub fn name(self) -> String {
         let prefix = match self.code {
             0 => "i",
@@ -145,7 +145,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// The same for a tensor that lies densely, in row-major order.
+    /// A dense tensor in row-major order.
     pub fn dense(device: u32, address: u64, element: Element, shape: &'a [i64]) -> Self {
         Tensor {
             data: address as *mut c_void,
@@ -184,7 +184,7 @@ impl<'a> Tensor<'a> {
 }
 
 /// # Safety
-/// `first` points to `count` numbers, unless there is none.
+/// `first` points to `count` numbers, or is null.
 unsafe fn numbers<'a>(first: *const i64, count: i32) -> &'a [i64] {
     match usize::try_from(count) {
         // SAFETY: passed on to the caller; no slice starts at null.
@@ -196,17 +196,17 @@ unsafe fn numbers<'a>(first: *const i64, count: i32) -> &'a [i64] {
 /// The value of a named scalar of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Scalar {
-    /// What the function's author wrote.
+    /// The default that the function's author wrote.
     #[default]
     Default,
-    /// A number, which an integer takes if it is whole.
+    /// A number; a scalar of an integer type accepts it if it is whole.
     Float(f64),
-    /// An integer, which a float takes rounded.
+    /// An integer; a scalar of a float type rounds it.
     Integer(i64),
 }
 
 impl Scalar {
-    /// The whole number that it is; `None` for a fraction, what is not finite or does not fit, and the default.
+    /// The integer value; `None` for a fraction, for a number that is not finite or does not fit, and for the default.
     pub(crate) fn integer(self) -> Option<i64> {
         match self {
             Scalar::Integer(value) => Some(value),

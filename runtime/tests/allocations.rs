@@ -1,4 +1,4 @@
-//! A launch allocates nothing once there has been one like it.
+//! A launch allocates nothing after a first launch of the same kind.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -16,7 +16,7 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call is the system's allocator's, with the same arguments.
+// SAFETY: every call goes to the system's allocator, with the same arguments.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);

@@ -1,4 +1,4 @@
-//! What is launched, and what is refused before it.
+//! Which launches result from a call, and which calls are refused.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use norma_runtime::{Device, Element, Error, Function, FunctionEverywhere, Scalar, StreamHandle, Tensor};
 use serde_json::{Value, json};
 
-/// What is said of a call that is refused, after which nothing has been launched.
+/// The message of a call that is refused; asserts that nothing has been launched.
 fn refusal(function: &Function, tensors: &[&Tensor<'_>], scalars: &[Scalar]) -> String {
     let stream = stream();
     let error = call(function, tensors, scalars, stream.handle()).unwrap_err();
@@ -199,7 +199,7 @@ fn conditions_see_the_numbers_that_a_call_sets() {
         let refused = refusal(&bounded, &[&x, &y], &[Scalar::Default, first]);
         assert!(refused.contains("got 6 and 7"), "{refused}");
     }
-    // One call leaves nothing to the next.
+    // The number that one call sets does not persist to the next.
     assert!(refusal(&bounded, &[&x, &y], &[Scalar::Default]).contains("got 6 and 7"));
 }
 
@@ -210,7 +210,7 @@ fn a_dim_of_one_element_has_any_stride_and_so_have_tensors_without_elements() {
     let y = Tensor::new(0, Y, Element::F32, &[1], &[5]);
     call(&scale, &[&x, &y], &[], stream.handle()).unwrap();
     assert_eq!(launches(&stream).len(), 1);
-    // No rows: no memory, and a grid without CTAs.
+    // With no rows there is no memory, and the grid has no CTAs.
     let x = Tensor::new(0, 0, Element::F32, &[0, 64], &[7, 3]);
     let y = Tensor::dense(0, 0, Element::F32, &[0]);
     call(&scale, &[&x, &y], &[], stream.handle()).unwrap();
@@ -385,7 +385,7 @@ fn a_function_everywhere_runs_where_its_tensors_are() {
     let (stream, rows) = (stream(), Rows::new(8));
     let [x, y] = rows.on(0);
     let [x_there, y_there] = rows.on(1);
-    // A device that a capture is the first to use is loaded meanwhile.
+    // The function is loaded on a device during a capture that is the first to use it.
     let launch = |x: &Tensor<'_>, y: &Tensor<'_>| {
         // SAFETY: the tensors have their shapes, and no kernel runs.
         unsafe { everywhere.launch(&[x, y], &[], stream.handle()) }

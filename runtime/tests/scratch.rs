@@ -1,4 +1,4 @@
-//! Who shares a function's workspaces, and what they hold.
+//! Which calls share a function's workspaces, and the contents of these.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -11,7 +11,7 @@ use fixture::{Rows, function, launch, launches, stream, with_workspace};
 use norma_runtime::driver::{Stream, StreamHandle};
 use norma_runtime::{Error, Function, WorkspaceMemory};
 
-/// The places of the workspace in the calls on a stream, by call.
+/// The address of the workspace in each call on a stream.
 fn places(stream: &Stream) -> Vec<u64> {
     let launched = launches(stream);
     let calls = launched.chunks(2);

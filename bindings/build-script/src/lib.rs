@@ -1,7 +1,7 @@
-//! Compiles kernels in the build script of a crate, into functions that the crate includes.
+//! Compiles kernels in the build script of a crate, to functions that the crate includes.
 //!
 //! In `build.rs`, [`Kernels::compile`] runs `normac` on a file and writes `OUT_DIR/<stem>.rs`, which the crate includes; the
-//! crate depends on `norma-runtime`. `examples/rust` is one.
+//! crate depends on `norma-runtime`. See `examples/rust`.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -16,10 +16,10 @@ use norma_bundle::Manifest;
 use norma_bundle::manifest::{ManifestError, directory_for};
 use thiserror::Error;
 
-/// The variable that names `normac`.
+/// The variable that holds the path of `normac`.
 const NORMAC: &str = "NORMA_NORMAC";
 
-/// Why kernels are not compiled.
+/// Why kernels could not be compiled.
 #[derive(Debug, Error)]
 pub enum Error {
     /// A variable that cargo sets for build scripts is missing.
@@ -28,12 +28,12 @@ pub enum Error {
     /// The compiler cannot be run.
     #[error("cannot run '{}': {source}; set NORMA_NORMAC to the path of normac", program.display())]
     Start {
-        /// What was to run.
+        /// The program that could not be run.
         program: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The compiler refused the kernels; it has said why.
+    /// The compiler refused the kernels and has printed why.
     #[error("normac failed on '{}'", .0.display())]
     Compile(PathBuf),
     /// A file cannot be read or written.
@@ -41,18 +41,18 @@ pub enum Error {
     File {
         /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// What the compiler wrote cannot be used.
+    /// The compiler's output cannot be used.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// There are no functions in Rust for it.
+    /// The functions cannot be expressed in Rust.
     #[error(transparent)]
     Package(#[from] PackageError),
 }
 
-/// How kernels are compiled.
+/// The settings with which kernels are compiled.
 #[derive(Clone, Debug, Default)]
 pub struct Kernels {
     targets: Vec<String>,
@@ -60,12 +60,12 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// As `normac` does unless it is told more.
+    /// The defaults of `normac`.
     pub fn new() -> Self {
         Kernels::default()
     }
 
-    /// Compiles for that target too, such as `sm_90a`.
+    /// Adds a target, such as `sm_90a`.
     #[must_use]
     pub fn target(mut self, target: &str) -> Self {
         self.targets.push(target.to_owned());
@@ -79,8 +79,8 @@ impl Kernels {
         self
     }
 
-    /// Compiles the functions of a file, a path from the crate's folder, and writes them to `OUT_DIR/<stem>.rs`. `normac` is
-    /// the one that `NORMA_NORMAC` names, or else found on PATH.
+    /// Compiles the functions of a file, whose path is relative to the crate's folder, and writes them to
+    /// `OUT_DIR/<stem>.rs`. `normac` is the program that `NORMA_NORMAC` names, or else the one on PATH.
     ///
     /// # Errors
     /// See [`Error`].
@@ -134,7 +134,7 @@ impl Kernels {
     }
 }
 
-/// The bundle in a folder.
+/// Reads the bundle in a folder.
 fn read(folder: &Path) -> Result<TargetBundle, Error> {
     let manifest = Manifest::load(folder)?;
     let mut cubins = BTreeMap::new();
@@ -146,7 +146,7 @@ fn read(folder: &Path) -> Result<TargetBundle, Error> {
     Ok(TargetBundle { manifest, cubins })
 }
 
-/// An error of that path.
+/// Creates an error for this path.
 fn at(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_owned();
     move |source| Error::File { path, source }
@@ -158,12 +158,12 @@ mod tests {
 
     const SCALE: &str = include_str!("../../../bundle/testdata/scale.json");
 
-    /// A stand-in for normac that writes the bundle of `scale` for one target, or does what else it is told.
+    /// A stand-in for normac that runs a script; the scripts copy the bundle of `scale` for one target, or fail.
     fn normac(folder: &Path, script: &str) -> PathBuf {
         let path = folder.join("normac");
         fs::write(folder.join("scale.json"), SCALE).unwrap();
-        // A process of its own writes it: one that another test starts meanwhile would inherit a file that this one has open, and what is
-        // open for writing cannot be executed.
+        // A child process writes it: a process that another test starts in the meantime would inherit a file descriptor that
+        // this process holds open, and a file that is open for writing cannot be executed.
         let text = format!("#!/bin/sh\nhere='{}'\n{script}\n", folder.display());
         let write = "printf %s \"$1\" > \"$2\" && chmod +x \"$2\"";
         let mut shell = Command::new("sh");

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What a call costs the host, in microseconds: Norma beside torch, and beside Liger and QuACK where they are installed.
+"""Measures the host's cost of a call, in microseconds: Norma beside torch, and beside Liger and QuACK if they are installed.
 
-Tensors are small, so that the GPU keeps up and the host is what is measured; the queue is drained before it fills. Each figure is the
-median over ROUNDS of the mean of CALLS calls, and libraries take turns within a round. Where the GPU had as much as a tenth of that time to
-work on when the host was done, the figure has a star: it may be the GPU's.
+Tensors are small, so that the GPU keeps up and the host is measured; the queue is drained before it fills. Each figure is the
+median over ROUNDS of the mean of CALLS calls, and libraries take turns within a round. A star marks a figure where the GPU needed
+another tenth of that time or more after the host was done: such a figure may be limited by the GPU.
 
-Of forward and backward, two rows say what is not a library's own: a gradient's launch without autograd, and autograd's engine with a
-function that launches nothing.
+Two rows separate the cost of forward and backward that is not a library's own: the launch of a gradient without autograd, and
+autograd's engine with a function that launches nothing.
 
-On a machine without a GPU, the stand-in for CUDA's driver takes the launches and does nothing (``tests/conftest.py`` says where it has
-to be found), and tensors are the host's. Figures are then of the thread's own time, the least over the rounds, and only of Norma, as torch
-would compute.
+On a machine without a GPU, the stand-in for CUDA's driver accepts the launches and does nothing (``tests/conftest.py`` says where it
+has to be), and tensors are the host's. The figures are then the thread's own time, the minimum over the rounds, and of Norma only,
+because torch would compute.
 """
 
 import ctypes
@@ -37,7 +37,7 @@ DEVICE = "cuda" if HAS_GPU else "cpu"
 
 @dataclass
 class Figure:
-    """Microseconds of a call: the host's, and until the GPU is done."""
+    """Microseconds per call: until the host is done, and until the GPU is done."""
 
     host: float
     all: float
@@ -47,7 +47,7 @@ class Figure:
 
 
 def measured(calls: list[Callable[[], object]]) -> list[Figure]:
-    """A figure for each call."""
+    """Measures each call."""
     clock = time.perf_counter if HAS_GPU else time.thread_time
     for call in calls:
         for _ in range(20):
@@ -72,7 +72,7 @@ def synchronize() -> None:
 
 
 def peer(module: str, name: str) -> Callable | None:
-    """A function of a library that may not be installed."""
+    """A function of a library, or ``None`` if the library is not installed."""
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):
@@ -80,7 +80,7 @@ def peer(module: str, name: str) -> Callable | None:
 
 
 class Nothing(torch.autograd.Function):
-    """A function of autograd that gives, both ways, tensors that are there already."""
+    """An autograd function that returns existing tensors in both directions."""
 
     @staticmethod
     def forward(ctx, x, weight):
@@ -94,7 +94,7 @@ class Nothing(torch.autograd.Function):
 
 
 def rows() -> list[tuple[str, Callable[[], object], Callable[[], object] | None]]:
-    """What is called: its name, Norma's way, and torch's."""
+    """The calls to measure: a name, Norma's call, and torch's."""
     dtype = torch.bfloat16
     x = torch.randn(ROWS, WIDTH, device=DEVICE, dtype=dtype)
     weight, bias = (torch.randn(WIDTH, device=DEVICE, dtype=dtype) for _ in range(2))
@@ -120,7 +120,7 @@ def rows() -> list[tuple[str, Callable[[], object], Callable[[], object] | None]
         found.append(("rms_norm as an op of graphs", lambda: op(x, weight, 1, 1e-6, 0.0, None), None))
 
     def both(name, call, inputs, out_grad):
-        """A function of a library and of inputs: without gradients, with them recorded, and forward and backward."""
+        """Rows for a function of both libraries: without gradients, with gradients recorded, and forward and backward."""
         plain = [tensor.detach() for tensor in inputs]
 
         def forward_and_backward(library):

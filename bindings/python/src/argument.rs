@@ -1,4 +1,4 @@
-//! Python's objects as the tensors of a call.
+//! Converts Python objects to the tensors of a call.
 
 use norma_runtime::{StreamHandle, Tensor};
 use pyo3::exceptions::PyTypeError;
@@ -8,18 +8,18 @@ use pyo3::types::{IntoPyDict, PyCapsule};
 use crate::dlpack::{ExchangeApi, Owned};
 use crate::error::Kind;
 
-/// A tensor of a call, which is valid as long as the object that it came from and this.
+/// A tensor of a call, which is valid for as long as both the object that it came from and this value live.
 pub struct Argument {
     /// The tensor.
     pub tensor: Tensor<'static>,
     owned: Option<Owned>,
 }
 
-/// The tensors of a call and the stream that it goes to.
+/// The tensors of a call, and the stream on which it is launched.
 pub struct Arguments {
     pub list: Vec<Argument>,
     pub stream: StreamHandle,
-    /// What the first tensor's type offers, if it offers to be borrowed.
+    /// The exchange API of the first tensor's type, if it has one.
     pub api: Option<&'static ExchangeApi>,
 }
 
@@ -31,14 +31,14 @@ impl Argument {
 }
 
 impl Arguments {
-    /// Takes the tensors of a call.
+    /// Converts the objects that a call passes.
     ///
-    /// Without a stream the call goes where the tensors' framework works now, if it says so by DLPack's exchange API, and else to
-    /// the default stream. Those who export tensors by `__dlpack__` are told the stream, so that it waits for what they have
-    /// under way.
+    /// Without an explicit stream, the call goes to the current stream of the tensors' framework if DLPack's exchange API
+    /// tells it, and otherwise to the default stream. Exporters that use `__dlpack__` are given the stream, so that it waits
+    /// for their pending work.
     ///
     /// # Errors
-    /// An object is no tensor, or what its type raises.
+    /// An object is not a tensor, or the exception that its type raises.
     pub fn take(
         objects: &[Bound<'_, PyAny>],
         names: &[String],
@@ -46,7 +46,7 @@ impl Arguments {
     ) -> PyResult<Arguments> {
         let mut list = Vec::with_capacity(objects.len());
         let (mut api, mut stream) = (None, stream);
-        // Types are seldom more than one, and asking one is the most that a call costs here.
+        // Objects are seldom of more than one type, and looking up the API of a type is the most expensive step here.
         let mut known: Option<(*mut pyo3::ffi::PyTypeObject, Option<&'static ExchangeApi>)> = None;
         for (index, object) in objects.iter().enumerate() {
             let kind = object.get_type_ptr();
@@ -83,12 +83,12 @@ impl Arguments {
     }
 }
 
-/// DLPack's number of the legacy default stream, whose pointer is null.
+/// DLPack's number for the legacy default stream, whose pointer is null.
 const LEGACY_DEFAULT_STREAM: usize = 1;
-/// `kDLCPU`: memory in which no stream has work under way.
+/// `kDLCPU`: memory on which no stream has pending work.
 const CPU: i32 = 1;
 
-/// Takes a tensor by DLPack's Python protocol.
+/// Imports a tensor by DLPack's Python protocol.
 fn export(object: &Bound<'_, PyAny>, name: &str, stream: StreamHandle) -> PyResult<Owned> {
     let py = object.py();
     let refuse =
@@ -113,7 +113,7 @@ fn export(object: &Bound<'_, PyAny>, name: &str, stream: StreamHandle) -> PyResu
     let options = [("stream", stream.into_pyobject(py)?.into_any())].into_py_dict(py)?;
     options.set_item("max_version", (1, 3))?;
     let capsule = match method.call((), Some(&options)) {
-        // Exporters from before version 1 take a stream alone.
+        // Exporters older than version 1 accept only a stream.
         Err(error) if error.is_instance_of::<PyTypeError>(py) => {
             options.del_item("max_version")?;
             method.call((), Some(&options))?

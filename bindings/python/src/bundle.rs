@@ -11,12 +11,12 @@ use pyo3::prelude::*;
 use crate::error::{Kind, exception};
 use crate::function::Function;
 
-/// Functions that were compiled, for one target or several. `bundle["name"]` is one of them.
+/// Compiled functions, for one target or several. `bundle["name"]` returns one of them.
 #[pyclass(frozen, module = "norma")]
 pub struct Bundle {
     functions: BTreeMap<String, Py<Function>>,
     #[pyo3(get)]
-    /// What it was compiled for, such as `["sm_90a"]`.
+    /// The targets that it was compiled for, such as `["sm_90a"]`.
     targets: Vec<String>,
 }
 
@@ -43,8 +43,8 @@ impl Bundle {
 
 #[pymethods]
 impl Bundle {
-    /// Loads the bundle in a folder that normac wrote. With `ptx_fallback`, functions run by PTX, which the driver compiles, on
-    /// devices that no cubin fits.
+    /// Loads the bundle in a folder that normac wrote. With `ptx_fallback`, functions run by PTX on devices that no cubin
+    /// fits; the driver compiles the PTX.
     #[staticmethod]
     #[pyo3(signature = (folder, *, ptx_fallback = false))]
     fn open(py: Python<'_>, folder: PathBuf, ptx_fallback: bool) -> PyResult<Self> {
@@ -54,7 +54,7 @@ impl Bundle {
         Bundle::new(py, bundle)
     }
 
-    /// Takes a bundle from memory: the contents of its files by their paths from its folder. `ptx_fallback` is as for a folder.
+    /// Creates a bundle from memory: the contents of its files by their paths in its folder. `ptx_fallback` is as for `open`.
     #[staticmethod]
     #[pyo3(signature = (files, *, ptx_fallback = false))]
     fn from_files(py: Python<'_>, files: BTreeMap<String, Vec<u8>>, ptx_fallback: bool) -> PyResult<Self> {

@@ -1,4 +1,4 @@
-//! DLPack's structs, as version 1.3 declares them in `include/dlpack/dlpack.h`, and what owns a tensor that was handed over.
+//! The structs of DLPack 1.3, as `include/dlpack/dlpack.h` declares them, and the ownership of a tensor that was handed over.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -8,7 +8,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-/// The version of the structs here. Minor versions add numbers, major ones change layouts.
+/// The major version of the structs declared here. Minor versions add constants; major versions change layouts.
 const MAJOR: u32 = 1;
 /// `DLPACK_FLAG_BITMASK_READ_ONLY`.
 const READ_ONLY: u64 = 1;
@@ -45,11 +45,11 @@ pub struct VersionedTensor {
     tensor: Tensor<'static>,
 }
 
-/// The callback by which an allocator says what went wrong.
+/// The callback by which an allocator reports an error.
 type SetError = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char);
 
-/// `DLPackExchangeAPI`: what a type of tensors offers to those who only borrow one for a call. All but the pointer to an
-/// older one lives as long as the process.
+/// `DLPackExchangeAPI`: the functions that a type of tensors offers to callers that borrow a tensor for one call only.
+/// Everything but the pointer to an older struct lives as long as the process.
 #[repr(C)]
 pub struct ExchangeApi {
     version: Version,
@@ -62,26 +62,26 @@ pub struct ExchangeApi {
     current_stream: unsafe extern "C" fn(c_int, i32, *mut *mut c_void) -> c_int,
 }
 
-// SAFETY: nothing in it changes, and DLPack has its functions called from any thread that may run Python.
+// SAFETY: the struct never changes, and DLPack allows its functions to be called from any thread that may run Python.
 unsafe impl Sync for ExchangeApi {}
 
-/// A tensor that a capsule held. It is given back when this is dropped, which needs the interpreter.
+/// A tensor that was taken out of a capsule. Dropping it calls its deleter, which needs the interpreter.
 pub enum Owned {
     Versioned(NonNull<VersionedTensor>),
     Unversioned(NonNull<Unversioned>),
 }
 
-/// Hides the layout of what [`Owned`] points to.
+/// Hides the layout of the struct that [`Owned`] points to.
 pub struct Unversioned(UnversionedTensor);
 
 impl Owned {
-    /// Takes the tensor out of a capsule, which is marked as used.
+    /// Takes the tensor out of a capsule and marks the capsule as used.
     ///
     /// # Errors
-    /// Why there is none to take, as the end of a sentence that says what was expected.
+    /// Why there is no tensor to take, as the end of a sentence that says what was expected.
     pub fn take(capsule: &Bound<'_, PyAny>) -> Result<Owned, String> {
         let pointer = capsule.as_ptr();
-        // SAFETY: the object is a capsule; a pointer is read under the name that the capsule has, and names are static.
+        // SAFETY: the object is a capsule; its pointer is read under the name that the capsule has, and the names are static.
         unsafe {
             let name = ffi::PyCapsule_GetName(pointer);
             let name = if name.is_null() { c"" } else { CStr::from_ptr(name) };
@@ -105,7 +105,8 @@ impl Owned {
             };
             let owned = owned.ok_or("an empty capsule")?;
             match &owned {
-                // Only the deleter is where it was, which dropping calls.
+                // A tensor of another major version: only the deleter, which dropping calls, is at the same place in its
+                // struct.
                 Owned::Versioned(tensor) if tensor.as_ref().version.major != MAJOR => {
                     let major = tensor.as_ref().version.major;
                     Err(format!("one of DLPack {major}, where {MAJOR} is understood"))
@@ -115,9 +116,9 @@ impl Owned {
         }
     }
 
-    /// The tensor, for as long as this lives.
+    /// The tensor; it is valid as long as `self` lives.
     pub fn tensor(&self) -> Tensor<'static> {
-        // SAFETY: what `take` took stays until this is dropped.
+        // SAFETY: what `take` took lives until `self` is dropped.
         unsafe {
             match self {
                 Owned::Versioned(owned) => owned.as_ref().tensor,
@@ -126,7 +127,7 @@ impl Owned {
         }
     }
 
-    /// Whether its owner forbids writing to it.
+    /// Whether the tensor's owner forbids writing to it.
     pub fn is_read_only(&self) -> bool {
         match self {
             // SAFETY: as above.
@@ -138,7 +139,7 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // SAFETY: the tensor was taken out of its capsule, which no longer gives it back; a deleter takes its own struct.
+        // SAFETY: the tensor was taken out of its capsule, so the capsule does not delete it; a deleter takes its own struct.
         unsafe {
             match self {
                 Owned::Versioned(owned) => {
@@ -157,16 +158,16 @@ impl Drop for Owned {
 }
 
 impl ExchangeApi {
-    /// What a type offers, if it offers this.
+    /// The exchange API of a type, or `None` if the type has none.
     ///
     /// # Errors
-    /// What reading the attribute raises.
+    /// The exception that reading the attribute raises.
     pub fn of(kind: &Bound<'_, PyType>) -> PyResult<Option<&'static ExchangeApi>> {
         let Ok(capsule) = kind.getattr(pyo3::intern!(kind.py(), "__dlpack_c_exchange_api__")) else {
             return Ok(None);
         };
-        // SAFETY: the name is checked; what a capsule of that name holds is such a struct, of which the version and the pointer
-        // to an older one never change, and which lives as long as the process.
+        // SAFETY: the name is checked; a capsule of that name holds such a struct. Its version and its pointer to an older
+        // one never change, and it lives as long as the process.
         unsafe {
             if ffi::PyCapsule_IsValid(capsule.as_ptr(), EXCHANGE_API.as_ptr()) == 0 {
                 return Ok(None);
@@ -180,17 +181,18 @@ impl ExchangeApi {
         }
     }
 
-    /// The tensor that an object of the type is; it is the object's, and lives no longer. `None` if the type lacks this.
+    /// Borrows the tensor of an object of the type; it is valid as long as the object. `None` if the type cannot lend
+    /// tensors.
     ///
     /// # Errors
-    /// What the type raises.
+    /// The exception that the type raises.
     pub fn borrow(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor<'static>>> {
         let Some(borrow) = self.borrow else {
             return Ok(None);
         };
         let mut tensor = std::mem::MaybeUninit::uninit();
-        // SAFETY: the object is of the type that offers this; the out-pointer is valid for the call, which fills it unless it
-        // fails.
+        // SAFETY: the object is of the type that offers this function; the out-pointer is valid for the call, which fills it
+        // unless it fails.
         unsafe {
             match borrow(object.as_ptr().cast(), tensor.as_mut_ptr()) {
                 0 => Ok(Some(tensor.assume_init())),
@@ -199,10 +201,10 @@ impl ExchangeApi {
         }
     }
 
-    /// The stream that the type's own work on a device goes to.
+    /// The framework's current stream on a device.
     ///
     /// # Errors
-    /// What the type raises.
+    /// The exception that the type raises.
     pub fn current_stream(&self, py: Python<'_>, device: DeviceKey) -> PyResult<*mut c_void> {
         let mut stream = std::ptr::null_mut();
         // SAFETY: the out-pointer is valid for the call.
@@ -212,15 +214,15 @@ impl ExchangeApi {
         }
     }
 
-    /// A new tensor as the type allocates it, dense, of a prototype's type and shape and on its device.
+    /// Allocates a dense tensor of the type, with the prototype's element type, shape and device.
     ///
     /// # Errors
-    /// What the type raises, such as that memory is out.
+    /// The exception that the type raises, for example if memory is exhausted.
     pub fn allocate<'py>(&self, py: Python<'py>, prototype: &mut Tensor<'_>) -> PyResult<Bound<'py, PyAny>> {
         let mut failure = Failure::default();
         let (mut managed, mut object) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the out-pointers are valid for the calls, and so is the prototype; what was allocated is handed on, and the
-        // object that comes back is a new reference.
+        // SAFETY: the out-pointers and the prototype are valid for the calls; the allocated tensor is passed on, and the
+        // returned object is a new reference.
         unsafe {
             let context = (&raw mut failure).cast();
             if (self.allocate)(prototype, &mut managed, context, Failure::set) != 0 {
@@ -235,13 +237,13 @@ impl ExchangeApi {
     }
 }
 
-/// What an allocator said went wrong.
+/// The message of an allocator's error.
 #[derive(Default)]
 struct Failure(Option<String>);
 
 impl Failure {
     /// # Safety
-    /// `context` is a `Failure`, and the texts end in null bytes.
+    /// `context` points to a `Failure`, and the texts end in null bytes.
     unsafe extern "C" fn set(context: *mut c_void, _kind: *const c_char, message: *const c_char) {
         // SAFETY: passed on to the caller.
         unsafe {

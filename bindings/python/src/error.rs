@@ -1,14 +1,14 @@
-//! The runtime's errors as Python's exceptions, whose classes are in `norma/errors.py`.
+//! Converts the runtime's errors to Python's exceptions, whose classes are in `norma/errors.py`.
 
 use norma_runtime::Error;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// Which exception an error becomes.
+/// The exception class that an error becomes.
 #[derive(Clone, Copy)]
 pub enum Kind {
-    /// The arguments of a call are not what the kernels are made for.
+    /// The arguments of a call do not fit the function.
     Argument,
     /// A bundle cannot be used.
     Bundle,
@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The exception with this message.
+    /// Creates an exception with this message.
     pub fn exception(self, py: Python<'_>, message: &str) -> PyErr {
         match self.class(py) {
             Ok(class) => PyErr::from_type(class.clone(), message.to_owned()),
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// The exception of an error of the runtime's.
+/// Converts an error of the runtime to an exception.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let kind = match error {
         Error::Call { .. } => Kind::Argument,

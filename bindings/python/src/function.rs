@@ -24,9 +24,9 @@ pub struct Function {
     tensors: Vec<String>,
     scalars: Vec<String>,
     views: Vec<Option<View>>,
-    /// Made at the first call, so that looking at a bundle needs no driver.
+    /// Loaded at the first call, so that inspecting a bundle needs no driver.
     loaded: OnceLock<FunctionEverywhere>,
-    /// Held while that is made.
+    /// Held while the function is loaded.
     loading: Mutex<()>,
 }
 
@@ -44,8 +44,8 @@ impl Function {
         }
     }
 
-    /// The function on whichever device its tensors are. Waits for another thread that makes it, so that the caller must not hold
-    /// the interpreter.
+    /// The function for every device. It waits for another thread that is loading it, so the caller must not hold the
+    /// interpreter.
     fn everywhere(&self) -> Result<&FunctionEverywhere, Error> {
         if let Some(function) = self.loaded.get() {
             return Ok(function);
@@ -58,13 +58,13 @@ impl Function {
         Ok(self.loaded.get_or_init(|| function))
     }
 
-    /// An exception about the arguments of a call.
+    /// Creates an exception about the arguments of a call.
     fn refusal(&self, py: Python<'_>, message: &str) -> PyErr {
         let name = &self.described.name;
         Kind::Argument.exception(py, &format!("cannot launch '{name}': {message}"))
     }
 
-    /// Launches the kernels, while other threads may run Python.
+    /// Launches the kernels; other threads may run Python meanwhile.
     ///
     /// # Safety
     /// As [`norma_runtime::Function::launch`].
@@ -84,7 +84,8 @@ impl Function {
         launched.map_err(|error| exception(py, &error))
     }
 
-    /// The inputs of a call, by position and then by name, and its scalars, which have names.
+    /// Separates the arguments of a call into the inputs, by position and then by name, and the scalars, which are always
+    /// passed by name.
     fn bind<'py>(
         &self,
         inputs: &Bound<'py, PyTuple>,
@@ -126,7 +127,7 @@ impl Function {
         Ok((bound, scalars))
     }
 
-    /// The outputs as a caller gave them: one, or a sequence of as many as there are.
+    /// The outputs that the caller passed: one tensor, or a sequence with one for each output.
     fn given_outputs<'py>(&self, out: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let expected = self.described.outputs.len();
         let outputs: Vec<_> = match (out.cast::<PyTuple>(), out.cast::<PyList>()) {
@@ -144,7 +145,7 @@ impl Function {
         Ok(outputs)
     }
 
-    /// New outputs, by the caller's allocator or else by that of the inputs' type.
+    /// Allocates the outputs, with the caller's allocator or else with that of the inputs' type.
     fn new_outputs<'py>(
         &self,
         py: Python<'py>,
@@ -182,15 +183,15 @@ impl Function {
         Ok(outputs)
     }
 
-    /// What the manifest says of it.
+    /// The function's description in the manifest.
     pub(crate) fn described(&self) -> &manifest::Function {
         &self.described
     }
 
-    /// Launches the kernels on dense tensors, inputs and then outputs, each seen with the shape that the function has for it.
+    /// Launches the kernels on dense tensors, inputs and then outputs, each viewed with the shape that the function expects.
     ///
     /// # Errors
-    /// As a call, of which nothing is launched then.
+    /// As for a call; nothing is launched then.
     pub(crate) fn launch_dense(
         &self,
         py: Python<'_>,
@@ -219,7 +220,7 @@ impl Function {
         unsafe { self.enqueue(py, &tensors, &[], stream) }
     }
 
-    /// Refuses a launch of too few or too many tensors.
+    /// Refuses a launch with too few or too many tensors.
     fn check_count(&self, py: Python<'_>, got: usize) -> PyResult<()> {
         let expected = self.tensors.len();
         match got == expected {
@@ -243,12 +244,12 @@ impl Function {
 
 #[pymethods]
 impl Function {
-    /// Launches the kernels on tensors of any framework that speaks DLPack; returns the outputs.
+    /// Launches the kernels on tensors of any framework that supports DLPack, and returns the outputs.
     ///
-    /// The inputs come by position or by name, and so do scalars, by name. Outputs are `out`, one tensor or a tuple; or what
-    /// `allocator(shape, dtype, device)` returns for each; or new tensors of the first input's type, where that offers an
-    /// allocator, as torch's does. `stream` is a pointer or an object of a framework's; without it the work goes to the
-    /// stream that the inputs' framework works on, or to the default stream where the framework does not say.
+    /// Inputs are passed by position or by name, scalars by name. Outputs are `out`, one tensor or a tuple; or the results of
+    /// `allocator(shape, dtype, device)` for each; or new tensors of the first input's type, if its framework offers an
+    /// allocator, as torch does. `stream` is a pointer or a framework's stream object; by default the kernels are launched on
+    /// the current stream of the inputs' framework, or on the default stream if the framework does not tell its current one.
     #[pyo3(signature = (*inputs, out = None, stream = None, allocator = None, **named))]
     fn __call__<'py>(
         &self,
@@ -271,7 +272,8 @@ impl Function {
         self.check_writable(py, &written.list)?;
         let all = taken.list.iter().chain(&written.list);
         let tensors: Vec<&Tensor<'_>> = all.map(|argument| &argument.tensor).collect();
-        // SAFETY: the tensors are as their owners describe them, who say by DLPack that they are in order on the stream.
+        // SAFETY: the tensors are as their owners describe them; by DLPack, the owners guarantee that they are ordered on the
+        // stream.
         unsafe { self.enqueue(py, &tensors, &scalars, taken.stream) }?;
         match <[_; 1]>::try_from(outputs) {
             Ok([output]) => Ok(output),
@@ -279,8 +281,8 @@ impl Function {
         }
     }
 
-    /// Launches the kernels on dense tensors, inputs and then outputs, each seen with the shape that the function has for it,
-    /// whatever its own: `(batch, tokens, 4096)` as rows of 4096. This is the shortest way to a launch.
+    /// Launches the kernels on dense tensors, inputs and then outputs. Each tensor is viewed with the shape that the function
+    /// expects, whatever its own: `(batch, tokens, 4096)` as rows of 4096. This is the launch with the least overhead.
     #[pyo3(signature = (*tensors))]
     fn launch_viewed(&self, py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> PyResult<()> {
         let objects: Vec<_> = tensors.iter().collect();
@@ -291,19 +293,19 @@ impl Function {
         self.launch_dense(py, &tensors, taken.stream)
     }
 
-    /// The name.
+    /// The function's name.
     #[getter]
     fn name(&self) -> &str {
         &self.described.name
     }
 
-    /// What the inputs must be.
+    /// Descriptions of the inputs.
     #[getter]
     fn inputs(&self) -> Vec<TensorDescription> {
         self.described.inputs.iter().map(TensorDescription::new).collect()
     }
 
-    /// What the outputs must be.
+    /// Descriptions of the outputs.
     #[getter]
     fn outputs(&self) -> Vec<TensorDescription> {
         self.described
@@ -333,17 +335,17 @@ impl Function {
     }
 }
 
-/// What a call hands to the threads' part that runs without the interpreter.
+/// The arguments of the part of a call that runs without holding the interpreter.
 struct Call<'c> {
     tensors: &'c [&'c Tensor<'c>],
     stream: StreamHandle,
 }
 
-// SAFETY: it stays on its thread. The pointers in it are into memory that the tensors' owners keep, to whom the caller's
-// arguments hold references.
+// SAFETY: it stays on its thread. Its pointers refer to memory that the tensors' owners keep, and the caller's arguments hold
+// references to the owners.
 unsafe impl Send for Call<'_> {}
 
-/// A scalar of a call.
+/// Converts a scalar argument of a call.
 fn number(value: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     match value.extract::<i64>() {
         Ok(integer) => Ok(Scalar::Integer(integer)),
@@ -351,20 +353,20 @@ fn number(value: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     }
 }
 
-/// What a function's kernels take a tensor for.
+/// A function's requirements for a tensor.
 #[pyclass(frozen, get_all, module = "norma")]
 pub struct TensorDescription {
-    /// Its name.
+    /// The tensor's name.
     name: String,
-    /// The type of its elements, as MLIR spells it.
+    /// The type of the elements, in MLIR's spelling.
     dtype: String,
-    /// Of each dim the extent, or the expression that it is.
+    /// The extent of each dim, or the expression that determines it.
     shape: Vec<Extent>,
     /// The alignment of the first element, in bytes.
     align: u64,
 }
 
-/// An extent that is known, or an expression over sizes that the call decides.
+/// A known extent, or an expression over sizes that the call determines.
 #[derive(Clone, IntoPyObject)]
 enum Extent {
     Known(i64),

@@ -1,7 +1,7 @@
-//! The extension module `norma._runtime`: norma-runtime for Python.
+//! The extension module `norma._runtime`: Python bindings of norma-runtime.
 //!
-//! It loads bundles and launches their functions on whatever speaks DLPack. No compiler is in it: programs in Python bring
-//! LLVMs of their own, and `norma.compile` starts `normac` as a process.
+//! It loads bundles and launches their functions on tensors of any framework that supports DLPack. It contains no compiler,
+//! because Python programs often load an LLVM of their own; `norma.compile` starts `normac` as a process.
 
 mod argument;
 mod bundle;
@@ -28,7 +28,7 @@ mod _runtime {
     #[pymodule_export]
     use super::signature::{Framework, SignatureCache};
 
-    /// The target that GPU `device` runs best, such as `"sm_90a"`.
+    /// The best target for GPU `device`, such as `"sm_90a"`.
     #[pyfunction]
     #[pyo3(signature = (device = 0))]
     fn target_of_device(py: Python<'_>, device: u32) -> PyResult<&'static str> {

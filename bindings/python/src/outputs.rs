@@ -1,4 +1,4 @@
-//! The shapes of a function's results, by those of its arguments.
+//! The shapes of a function's outputs, computed from those of its inputs.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use norma_bundle::Expression;
 use norma_bundle::manifest;
 use norma_runtime::Tensor;
 
-/// The values of a function's sizes: those of its inputs, read off these, and the least that outputs may have.
+/// The values of a function's sizes: those read from its inputs, and the minimal values of sizes that only outputs have.
 pub struct Sizes<'f>(HashMap<&'f str, i64>);
 
 impl<'f> Sizes<'f> {
-    /// Reads the sizes off the inputs of a call.
+    /// Reads the sizes from the inputs of a call.
     ///
     /// # Errors
-    /// An input has another rank.
+    /// An input does not have the expected rank.
     ///
     /// # Safety
     /// The tensors' shapes are as long as their ranks.
@@ -45,7 +45,7 @@ impl<'f> Sizes<'f> {
     /// The shape of an output.
     ///
     /// # Errors
-    /// It does not follow from the inputs.
+    /// The shape does not follow from the inputs.
     pub fn shape(&self, output: &manifest::Tensor) -> Result<Vec<i64>, String> {
         let size = |name: &str| self.0.get(name).copied();
         let extents = output.shape.iter().map(|extent| extent.evaluate(&size));

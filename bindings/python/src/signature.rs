@@ -1,4 +1,4 @@
-//! Calls like earlier ones: which function serves tensors of these types, devices and extents.
+//! Caches, for an op, the function that serves calls with tensors of the same types, devices and extents.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,22 +14,22 @@ use crate::dlpack::ExchangeApi;
 use crate::error::Kind;
 use crate::function::Function;
 
-/// A framework's tensors, as far as a call needs to know them.
+/// The parts of a framework that calls use to recognize and allocate tensors.
 #[pyclass(frozen, module = "norma")]
 pub struct Framework {
-    /// The types whose objects are tensors and nothing more.
+    /// The exact types whose objects are plain tensors.
     types: Vec<Py<PyType>>,
     api: &'static ExchangeApi,
     empty_strided: Py<PyAny>,
     empty_like: Py<PyAny>,
-    /// What the framework calls the types of elements, by their names in MLIR.
+    /// Maps MLIR's names of element types to the framework's types.
     dtypes: Py<PyDict>,
 }
 
 #[pymethods]
 impl Framework {
-    /// `empty_strided(shape, strides, dtype=, device=)` and `empty_like(tensor, dtype=)` allocate. Of torch's functions that allocate by a
-    /// shape, the one that takes strides too executes the fewest instructions, half of those of `torch.empty`.
+    /// `empty_strided(shape, strides, dtype=, device=)` and `empty_like(tensor, dtype=)` allocate. Of torch's functions that
+    /// allocate by shape, the one that also takes strides executes the fewest instructions, half as many as `torch.empty`.
     #[new]
     fn new(
         types: Vec<Bound<'_, PyType>>,
@@ -53,18 +53,19 @@ impl Framework {
     }
 }
 
-/// The functions that serve calls of one op, by the signatures of their tensors.
+/// Maps the signatures of an op's tensors to the compiled functions that serve them.
 ///
-/// All but the leading dims of the first tensor belong to a signature, which number its rows. A tensor that is not there does too.
+/// A signature contains all dims of the tensors except the leading dims of the first one, which only determine the number of
+/// its rows. It also contains which tensors are absent.
 #[pyclass(frozen, module = "norma")]
 pub struct SignatureCache {
     framework: Py<Framework>,
-    /// How many dims of the first tensor are those of a row.
+    /// The number of trailing dims of the first tensor that form a row.
     row_dims: usize,
     known: RwLock<HashMap<Box<[i64]>, Arc<Served>>>,
 }
 
-/// What serves a signature.
+/// The function that serves a signature.
 struct Served {
     function: Py<Function>,
     outputs: Vec<Output>,
@@ -73,29 +74,29 @@ struct Served {
 /// How an output is allocated.
 struct Output {
     shape: OutputShape,
-    /// What the allocator takes besides the shape.
+    /// The allocator's arguments besides the shape.
     options: Option<Py<PyDict>>,
 }
 
-/// What an output's shape is.
+/// The shape of an output.
 enum OutputShape {
-    /// That of a tensor, by its place in the call.
+    /// The shape of a tensor of the call, given by its position.
     Like(usize),
-    /// The first tensor's dims that number rows, and for each of these so many elements.
+    /// The leading dims of the first tensor, which number its rows, followed by these extents for each row.
     Rows(Box<[i64]>),
-    /// The first tensor's dims of a row.
+    /// The dims of a row of the first tensor.
     Row,
-    /// None at all.
+    /// No dims.
     Number,
 }
 
-/// Tensors of a call that are there, with their places in it.
+/// The tensors of a call that are present, with their positions in it.
 type Borrowed = Vec<(usize, Tensor<'static>)>;
 
-/// How many signatures are kept. One holds all extents of a tensor that has neither the first one's shape nor that of its rows, and
-/// these may be new at each call.
+/// The maximal number of signatures that are kept. A tensor with neither the shape of the first one nor the shape of its rows
+/// contributes all its extents to the signature, and these may be new at each call.
 const MOST_SIGNATURES: usize = 1024;
-/// How the shape of a tensor is written in a signature.
+/// How the shape of a tensor is encoded in a signature.
 const ABSENT: i64 = -1;
 const AS_FIRST: i64 = -2;
 const ROWS_OF_FIRST: i64 = -3;
@@ -111,8 +112,8 @@ impl SignatureCache {
         }
     }
 
-    /// Launches the function that serves such tensors on new outputs, which are returned; `None` where there is no such function
-    /// yet, or where these tensors are not dense and aligned as it needs them. A tensor that is `None` is not there.
+    /// Launches the function for these tensors and returns its new outputs. Returns `None` if there is no such function yet,
+    /// or if the tensors are not dense and aligned as it requires. A tensor that is `None` is absent.
     #[pyo3(signature = (*tensors))]
     fn call<'py>(
         &self,
@@ -135,9 +136,9 @@ impl SignatureCache {
         }
     }
 
-    /// Launches a function on tensors as [`SignatureCache::call`] does, and keeps it for those of their signature.
+    /// Launches a function on tensors as [`SignatureCache::call`] does, and stores it for their signature.
     ///
-    /// Raises what is wrong with the tensors.
+    /// Raises an error if the tensors do not fit the function.
     #[pyo3(signature = (function, *tensors))]
     fn add<'py>(
         &self,
@@ -167,7 +168,7 @@ impl SignatureCache {
 }
 
 impl Framework {
-    /// The tensors of a call; `None` if one is of another type.
+    /// Borrows the tensors of a call; `None` if one of them is of another type.
     fn borrow(&self, objects: &Bound<'_, PyTuple>) -> PyResult<Option<Borrowed>> {
         let mut borrowed = Vec::with_capacity(objects.len() + 4);
         for (place, object) in objects.iter_borrowed().enumerate() {
@@ -186,7 +187,8 @@ impl Framework {
         Ok(Some(borrowed))
     }
 
-    /// What an allocator takes for an output of a type beside the shape, unless that is what the model has.
+    /// The allocator's arguments for an output besides its shape; `None` if `of`, which the output is allocated like, has the
+    /// same type.
     fn options(
         &self,
         py: Python<'_>,
@@ -212,7 +214,7 @@ impl Framework {
 }
 
 impl SignatureCache {
-    /// The signature of a call; `None` where the first tensor has too few dims.
+    /// The signature of a call; `None` if the first tensor has too few dims.
     fn signature(&self, tensors: &Borrowed, count: usize) -> Option<Vec<i64>> {
         let (_, first) = tensors.first()?;
         // SAFETY: the tensors are as their owners describe them.
@@ -245,7 +247,7 @@ impl SignatureCache {
         Some(signature)
     }
 
-    /// How the outputs of a function are allocated, by what its manifest says of their shapes.
+    /// How the outputs of a function are allocated, by their shapes in its manifest.
     fn outputs(
         &self,
         py: Python<'_>,

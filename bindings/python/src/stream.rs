@@ -1,4 +1,4 @@
-//! Streams as callers name them.
+//! Converts the stream arguments that callers pass.
 
 use std::ffi::c_void;
 
@@ -6,8 +6,8 @@ use norma_runtime::StreamHandle;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// A stream by its pointer, by `__cuda_stream__` (the protocol of cuda.core), or by the attribute that torch or CuPy have
-/// the pointer in.
+/// The handle of a stream that is given by its pointer, by an object with `__cuda_stream__` (the protocol of cuda.core), or
+/// by an object with the attribute that contains the pointer in torch or CuPy.
 ///
 /// # Errors
 /// The object is none of these.

@@ -1,4 +1,4 @@
-//! Dense tensors seen with the shape that a function's manifest has, whatever their own.
+//! Views dense tensors with the shape that a function's manifest gives them, whatever their own shape.
 
 use std::ptr;
 
@@ -6,16 +6,16 @@ use norma_bundle::Expression;
 use norma_bundle::manifest;
 use norma_runtime::Tensor;
 
-/// The shape that the manifest has for a tensor: constants, and at most one extent that follows from the number of elements.
+/// The shape of a tensor in the manifest: constants, and at most one extent that follows from the number of elements.
 pub struct View {
-    /// Of each dim the extent, or none for the one that follows.
+    /// The extent of each dim; `None` for the one that follows from the number of elements.
     dims: Box<[Option<i64>]>,
-    /// The product of those that are constant.
+    /// The product of the constant extents.
     constant: i64,
 }
 
 impl View {
-    /// The view of a tensor of a manifest; none if its number of elements does not say what its extents are.
+    /// The view for a tensor of a manifest; `None` if its extents do not follow from its number of elements.
     pub fn new(tensor: &manifest::Tensor) -> Option<View> {
         let extent = |extent: &Expression| match extent {
             Expression::Integer(extent) => Some(Some(*extent)),
@@ -29,12 +29,12 @@ impl View {
         (open <= 1 && constant > 0).then_some(View { dims, constant })
     }
 
-    /// The rank of what is seen.
+    /// The rank of the view.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
 
-    /// Sees a tensor with this shape, which is written to `shape`.
+    /// Views a tensor with this shape, which is written to `shape`.
     ///
     /// # Errors
     /// What is wrong with the tensor, as the end of a sentence that names it.
@@ -70,7 +70,7 @@ impl View {
     }
 }
 
-/// How many elements a tensor has that lies densely in row-major order; `None` for another.
+/// The number of elements of a tensor that is dense in row-major order; `None` for any other tensor.
 ///
 /// # Safety
 /// The tensor's shape and strides are as long as its rank.

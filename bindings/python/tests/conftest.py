@@ -1,7 +1,7 @@
-"""What the tests run with: the stand-in for CUDA's driver, a compiler, and a cache of their own.
+"""The fixtures of the tests: the stand-in for CUDA's driver, a compiler, and a separate cache.
 
-`cargo xtask test` sets the environment; by hand, name the compiler by NORMA_NORMAC and put a folder with the stand-in as
-`libcuda.so.1` on LD_LIBRARY_PATH, and write its log to NORMA_STUB_LOG.
+`cargo xtask test` sets the environment. To run the tests by hand, set NORMA_NORMAC to the compiler, put a folder that contains the
+stand-in as `libcuda.so.1` on LD_LIBRARY_PATH, and set NORMA_STUB_LOG to the file of its log.
 """
 
 import os
@@ -14,7 +14,7 @@ SCALE = ROOT / "bundle" / "testdata"
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out tests whose name or path lacks what `cargo xtask test --filter` is given."""
+    """Deselects tests whose name or path does not contain the text given to `cargo xtask test --filter`."""
     text = os.environ.get("NORMA_TEST_FILTER", "")
     left_out = [item for item in items if text not in f"bindings/python/{item.nodeid}"]
     items[:] = [item for item in items if item not in left_out]
@@ -22,14 +22,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """That a filter leaves no test is no failure."""
+    """A filter that leaves no test is not a failure."""
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and os.environ.get("NORMA_TEST_FILTER"):
         session.exitstatus = pytest.ExitCode.OK
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """The folder of a cache that is empty when a test begins, with nothing kept in the process either."""
+    """The folder of a cache that is empty when a test begins; the bundles kept in the process are dropped too."""
     import norma.compilation
 
     monkeypatch.setenv("NORMA_CACHE_DIR", str(tmp_path / "cache"))
@@ -39,7 +39,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def launched():
-    """What the stand-in has launched since the test began, as the lines of its log."""
+    """What the stand-in has launched since the test began, as lines of its log."""
     log = Path(os.environ["NORMA_STUB_LOG"])
     before = len(log.read_text().splitlines()) if log.exists() else 0
 
@@ -51,7 +51,7 @@ def launched():
 
 @pytest.fixture
 def scale(tmp_path):
-    """The function `scale`, y = the sums of the rows of x, times s: f32[m, 64] -> f32[m]."""
+    """The function `scale`: y is the sum of each row of x, times s: f32[m, 64] -> f32[m]."""
     import norma
 
     bundle = tmp_path / "scale"

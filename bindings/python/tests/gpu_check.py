@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks norma on a GPU against torch: run it as it is, `python gpu_check.py`; the last line is `N passed, N failed`.
+"""Compares norma with torch on a GPU: run `python gpu_check.py` without arguments; the last line is `N passed, N failed`.
 
-Results and gradients are compared with torch's in float64. A result is rounded once, from arithmetic in float32: it may be off by
-TOLERANCE roundings of its type, of the size of the largest element of its row's kind, and float32 by what a sum in another order is.
+Results and gradients are compared with torch's in float64. A float16 or bfloat16 result is rounded once, from arithmetic in float32, so
+its error may be up to TOLERANCE units in the last place of its type at the largest element; a float32 result may also differ by the
+effect of summing in another order.
 """
 
 import os
@@ -19,7 +20,7 @@ import norma
 import norma.torch as nt
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-#: Relative to the largest element, in units of the type's last place; float32's sums are of many roundings.
+#: Relative to the largest element, in units in the last place of the type; a sum in float32 is rounded many times.
 TOLERANCE = {torch.float32: 64.0, torch.float16: 4.0, torch.bfloat16: 4.0}
 WIDTHS = (64, 100, 1024, 4096, 4095, 8192)
 CHECKS = []
@@ -45,7 +46,7 @@ def close(got, expected, what):
 
 
 def compare(ours, theirs, inputs, what):
-    """Values and gradients of two functions of the same inputs."""
+    """Compares values and gradients of two functions of the same inputs."""
     mine = [x.detach().clone().requires_grad_() for x in inputs]
     wide = [x.detach().double().requires_grad_() for x in inputs]
     got, expected = ours(*mine), theirs(*wide)
@@ -79,7 +80,7 @@ def rms_norm():
 @check
 def add_rms_norm():
     for dtype in FLOATS:
-        # Sums of small integers are exact, so that float64 has the same.
+        # Sums of small integers are exact, so float64 gives the same ones.
         x, residual = (torch.randint(-8, 8, (3, 50, 4096), device="cuda").to(dtype) for _ in range(2))
 
         def theirs(x, residual, weight):
@@ -196,7 +197,7 @@ def cuda_graphs():
         graph.replay()
         for index, (got, expected) in enumerate(zip(captured, step(), strict=True)):
             assert torch.equal(got, expected), f"a replay differs from a call in result {index}"
-    # A function that was never called before is loaded while a stream captures.
+    # A function that was never called before is loaded while a stream is captured.
     with torch.cuda.graph(torch.cuda.CUDAGraph()):
         nt.layer_norm(x.detach(), (4096,))
 
@@ -221,9 +222,9 @@ def streams_and_threads():
         thread.join()
     for got, wanted in zip(results, expected, strict=True):
         close(got, wanted, "a stream's result")
-    # Compiled before the sleep, which is shorter.
+    # This compiles the function before the sleep, which is shorter than a compilation.
     nt.softmax(inputs[0], -1)
-    # A kernel comes behind the work of its stream, not of the default one.
+    # A kernel waits for earlier work of its own stream, not of the default stream.
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         torch.cuda._sleep(100_000_000)
@@ -299,7 +300,7 @@ def replacement_and_modules():
 
 @check
 def example():
-    """The program that README shows, where this script lies in its repository."""
+    """Runs the program that README shows; this script must lie in its repository."""
     repository = Path(__file__).resolve().parents[3]
     program = repository / "examples" / "python" / "rms_norm.py"
     assert program.exists(), f"expected {program}, which this script is run beside"
@@ -316,7 +317,7 @@ def main():
             function()
             torch.cuda.synchronize()
             print(f"ok      {function.__name__}", flush=True)
-        except Exception:  # A check that fails must not keep the others from running.
+        except Exception:  # A failing check must not prevent the others from running.
             failed += 1
             print(f"FAILED  {function.__name__}", flush=True)
             traceback.print_exc(limit=4)

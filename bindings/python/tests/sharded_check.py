@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Checks sharded functions on the GPUs of one machine: `python sharded_check.py [RANKS] [--only CHECK]`, with 2 ranks where not said.
+"""Checks sharded functions on the GPUs of one machine: `python sharded_check.py [RANKS] [--only CHECK]`; the default is 2 ranks.
 
 Each function is run by all ranks on shards, and whole on each GPU. Results are compared with each other and with torch's in float64. Every
-check has processes of its own, so that one that fails takes no other along. A line for each check begins with PASS or FAIL; the last
-line is `N passed, N failed`. It needs torch with NCCL, as many GPUs as ranks, and a compiler (NORMA_NORMAC, or normac in the wheel).
+check has its own processes, so that a failing check does not affect the others. A line for each check begins with PASS or FAIL; the last
+line is `N passed, N failed`. The script needs torch with NCCL, as many GPUs as ranks, and a compiler (NORMA_NORMAC, or normac in the
+wheel).
 
-With `--dry-run` it needs no GPU: the stand-in for CUDA's driver launches nothing (``conftest.py`` says where it has to be found), ranks tell
-each other by gloo, and of results only types, shapes and who has the same are looked at.
+With `--dry-run` it needs no GPU: the stand-in for CUDA's driver launches nothing (``conftest.py`` says where it has to be), ranks
+communicate with gloo, and only the types and shapes of results are checked.
 """
 
 import argparse
@@ -28,29 +29,29 @@ import norma
 import norma.torch.sharded as sharded
 
 ROWS = 1000
-#: How long ranks wait for each other, also while one of them loads kernels.
+#: How long ranks wait for each other, including the time in which one of them loads kernels.
 PATIENCE = timedelta(minutes=2)
-#: What the stand-in launches are kernels for.
+#: The target for which the stand-in's kernels are compiled.
 STAND_IN_TARGET = "sm_90a"
-#: Roundings of a result's type that it may be off, of the size of the largest element.
+#: The error of a result that is accepted, in roundings of its type at the largest element.
 TOLERANCE = {torch.float32: 256.0, torch.bfloat16: 4.0}
 
 
 @dataclass
 class Check:
-    """A function, how its tensors lie on ranks, and what torch says of it."""
+    """A function, how its tensors are sharded, and torch's reference for it."""
 
     name: str
     source: str
     inputs: object
     reference: object
-    #: The tensors that are sharded, by the axis.
+    #: The axis of each tensor that is sharded.
     axes: dict[str, int] = field(default_factory=dict)
     outputs: tuple[str, ...] = ("y",)
     columns: int = 4096
 
     def compiled(self, ranks: int | None, target: str | None) -> norma.Function | sharded.Function:
-        """The function of shards, or without ranks the whole one."""
+        """The function of shards, or the whole function if ``ranks`` is ``None``."""
         bundle = norma.compile(self.text(ranks), target=target)
         return bundle["f"] if ranks is None else sharded.Function(bundle, "f")
 
@@ -188,7 +189,7 @@ def shard(tensor, axis, rank, ranks):
 
 
 def error(got, expected):
-    """How many roundings of its type the result is off, of the size of the largest element."""
+    """The error of the result in roundings of its type at the largest element."""
     unit = torch.finfo(got.dtype).eps * max(expected.abs().max().item(), 1e-6)
     return (got.double() - expected.double()).abs().max().item() / unit
 
@@ -198,7 +199,7 @@ def in_tuple(results):
 
 
 def microseconds(call):
-    """How long a call takes until its GPU is done, the median of some."""
+    """The time of a call until its GPU is done: the median of several."""
     times = []
     for _ in range(30):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -211,10 +212,10 @@ def microseconds(call):
 
 
 def check(one, rank, ranks, is_dry):
-    """What is wrong, or how long it takes."""
+    """Runs a check; returns how long it takes, and raises what is wrong."""
     device = torch.device("cpu") if is_dry else torch.device("cuda", rank)
     target = STAND_IN_TARGET if is_dry else None
-    # All ranks draw the same.
+    # All ranks draw the same inputs.
     torch.manual_seed(1)
     inputs = {name: tensor.to(device) for name, tensor in one.inputs(one.columns).items()}
     function = one.compiled(ranks, target)
@@ -250,12 +251,12 @@ def check(one, rank, ranks, is_dry):
 
 
 def work(rank, ranks, number, folder, is_dry):
-    """What one rank does for one check. It prints where that succeeds, and else raises."""
+    """Runs one check on one rank. Rank 0 prints its success; a failure raises."""
     if is_dry:
         take_hosts_tensors()
         ctypes.CDLL("libcuda.so.1").norma_stub_record(False)
     else:
-        # Multicast needs a fabric manager, and a gather of a few bytes a row has no use for it.
+        # NVLink multicast needs a fabric manager, and gathering a few bytes per row does not benefit from it.
         os.environ["NCCL_NVLS_ENABLE"] = "0"
         torch.cuda.set_device(rank)
     dist.init_process_group(
@@ -267,7 +268,7 @@ def work(rank, ranks, number, folder, is_dry):
         device_id=None if is_dry else torch.device("cuda", rank),
     )
     found = check(CHECKS[number], rank, ranks, is_dry)
-    # Nobody leaves while others wait for what it tells.
+    # No rank leaves while others still wait for its data.
     dist.barrier()
     if rank == 0:
         print("PASS", CHECKS[number].name, found, flush=True)
@@ -289,7 +290,7 @@ def main():
         for number in chosen:
             one = CHECKS[number]
             try:
-                # Compiled once, before the ranks ask for it.
+                # The program is compiled once, before the ranks ask for it.
                 for ranks in (options.ranks, None):
                     norma.compile(one.text(ranks), target=STAND_IN_TARGET if options.dry_run else None)
                 multiprocessing.spawn(work, (options.ranks, number, folder, options.dry_run), nprocs=options.ranks)

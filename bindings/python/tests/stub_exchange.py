@@ -1,4 +1,4 @@
-"""Tensors in the stand-in driver's memory that are borrowed by DLPack's exchange API, as torch's are."""
+"""Tensors in the stand-in driver's memory that DLPack's exchange API lends, as it does torch's."""
 
 import ctypes
 
@@ -30,9 +30,9 @@ Api._fields_ = [
 
 
 class BorrowedTensor(StubTensor):
-    """A tensor that must not be exported, as it can be borrowed."""
+    """A tensor that must be borrowed; exporting it is an error."""
 
-    #: The stream that all work of this type goes to, and the most elements that it allocates.
+    #: The current stream of this type, and the maximal number of elements that it allocates.
     stream = None
     memory_elements = 1 << 20
 
@@ -94,8 +94,8 @@ def _from_object(_tensor, _out):
 
 
 _api = Api(1, 3, None, _allocate, _from_object, _to_object, _borrow, _current_stream)
-#: One of a later version, whose layout is another, with this one behind it.
+#: An API of a later version with another layout; its pointer to an older one refers to the API above.
 _newer = Api(2, 0, ctypes.pointer(_api))
-#: A capsule does not copy its name.
+#: Kept alive, because a capsule does not copy its name.
 _name = b"dlpack_exchange_api"
 BorrowedTensor.__dlpack_c_exchange_api__ = _new_capsule(ctypes.addressof(_newer), _name, None)

@@ -1,6 +1,6 @@
-"""Tensors in the stand-in driver's memory, which is the host's, as frameworks export them by DLPack.
+"""Tensors in the stand-in driver's memory, which is the host's, that are exported by DLPack as frameworks do.
 
-Structs are written out by ctypes as `dlpack.h` declares them, apart from the extension module's own.
+The structs are declared here with ctypes, as in `dlpack.h`, independently of the extension module's.
 """
 
 import ctypes
@@ -63,10 +63,10 @@ def capsule_name(capsule) -> str:
 
 
 class StubTensor:
-    """A tensor that exports itself, counts how often, and knows which of its exports came back.
+    """A tensor that exports itself, counts its exports, and knows which of them were deleted.
 
-    ``version`` is DLPack's major version of the capsules, or ``None`` for those from before it had versions, whose exporters
-    take no ``max_version`` either.
+    ``version`` is DLPack's major version of its capsules, or ``None`` for capsules from before versions existed; exporters of that
+    time do not have the argument ``max_version`` either.
     """
 
     def __init__(self, shape, dtype="f32", *, device=(CUDA, 0), strides=None, version=1, flags=0, offset=0):
@@ -74,7 +74,7 @@ class StubTensor:
         self.device, self.strides, self.version, self.flags = device, strides, version, flags
         _, bits = _DTYPES[dtype]
         size = math.prod(self.shape) * bits // 8
-        # Allocations of the driver's are aligned to 256 bytes.
+        # The driver aligns allocations to 256 bytes.
         self.memory = ctypes.create_string_buffer(size + 512)
         address = ctypes.addressof(self.memory)
         self.address = address + -address % 256 + offset
@@ -112,7 +112,7 @@ class StubTensor:
         address = ctypes.addressof(managed)
         self._alive[address] = (managed, extents, strides, deleter)
         self.exported += 1
-        # No destructor: a capsule that is dropped without being used would leak, and `returned` says so.
+        # The capsule has no destructor: one that is dropped without being used leaks, which `returned` shows.
         return _new_capsule(address, name, None)
 
     def _take_back(self, address):

@@ -1,4 +1,4 @@
-"""torch's tensors of the host as the stand-in driver's: what torch lends of them by DLPack's exchange API says that they are a GPU's."""
+"""torch's tensors of the host as tensors of the stand-in driver: DLPack's exchange API reports that they are on a GPU."""
 
 import ctypes
 
@@ -14,7 +14,7 @@ _capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 def take_hosts_tensors(set_attribute=setattr) -> None:
-    """Has ``norma.torch`` call kernels for sm_90a on tensors of the host, which the stand-in launches and nothing runs."""
+    """Makes ``norma.torch`` launch kernels for sm_90a on tensors of the host; the stand-in accepts the launches and runs nothing."""
     from norma.torch import kernels, support
 
     driver = ctypes.CDLL("libcuda.so.1")

@@ -1,4 +1,4 @@
-"""Bundles that are loaded: what is in them, and those that cannot be used."""
+"""Loading bundles: their contents, and bundles that cannot be used."""
 
 import pytest
 from conftest import SCALE

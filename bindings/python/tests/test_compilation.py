@@ -1,4 +1,4 @@
-"""Compiling, and the cache: what is kept, and what becomes of it when something goes wrong."""
+"""Compiling, and the cache: what is kept, and what happens to it when something fails."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ SOURCE = (ROOT / "examples" / "l2_norm.mlir").read_text()
 
 @pytest.fixture
 def counted(tmp_path, monkeypatch):
-    """A compiler that counts its runs, one line of a file for each; gives the file."""
+    """A compiler that counts its runs by adding a line to a file for each; returns the file."""
     runs = tmp_path / "runs"
     script = tmp_path / "normac"
     real = compiler.Compiler.find().path
@@ -144,7 +144,7 @@ def test_an_entry_that_is_not_whole_is_compiled_again(cache, counted, damage):
 
 
 def test_a_folder_that_cannot_be_written_costs_a_warning(monkeypatch, tmp_path):
-    # A file in the place of a folder refuses root as well.
+    # This is a file instead of a folder, because root may write to any folder.
     (tmp_path / "file").touch()
     monkeypatch.setenv("NORMA_CACHE_DIR", str(tmp_path / "file" / "cache"))
     with pytest.warns(
@@ -180,7 +180,7 @@ def test_a_full_disk_leaves_nothing_behind(cache, monkeypatch):
 
 
 def in_process(code, cache, **environment):
-    """Starts a process that runs `code` with `norma` imported and SOURCE at hand."""
+    """Starts a process that runs `code`, with `norma` imported and SOURCE defined."""
     program = "import norma, sys\nSOURCE = sys.argv[1]\n" + textwrap.dedent(code)
     return subprocess.Popen(
         [sys.executable, "-c", program, SOURCE],
@@ -230,7 +230,7 @@ def test_a_process_killed_while_it_writes_leaves_a_cache_to_trust(cache, counted
     (unfinished,) = cache.iterdir()
     assert compiled().functions == ["l2_norm"]
     assert counted() == 2
-    # What was left goes once it is too old to be of a process that still runs.
+    # The leftover file is deleted once it is too old to belong to a process that still runs.
     os.utime(unfinished, (0, 0))
     compiled(by_size=True)
     assert not unfinished.exists() and len(list(cache.iterdir())) == 2

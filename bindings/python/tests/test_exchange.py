@@ -1,4 +1,4 @@
-"""Tensors that are borrowed by DLPack's exchange API: without exports, on their framework's stream, with outputs of their type."""
+"""Tensors that DLPack's exchange API lends: they are not exported, and use their framework's stream and allocator."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Calls: what reaches the driver, and what is refused before it."""
+"""Calls: what reaches the driver, and what is refused before."""
 
 import ctypes
 import threading
@@ -16,7 +16,7 @@ def driver():
 
 @pytest.fixture
 def stream(driver):
-    """A stream's pointer."""
+    """The pointer of a stream."""
     handle = ctypes.c_void_p()
     context = ctypes.c_void_p()
     assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
@@ -128,7 +128,7 @@ def test_work_goes_to_the_stream_and_exporters_are_told(scale, launched, stream)
     scale(x, out=y)
     for given in (stream, OfTorch(), OfCudaCore()):
         scale(x, out=y, stream=given)
-    # 1 is DLPack's number of the default stream.
+    # DLPack's number of the default stream is 1.
     assert x.streams == y.streams == [1, stream, stream, stream]
     numbers = [line.split("stream ")[1].split(":")[0] for line in launched()]
     assert numbers[0] == "0" and numbers[1] != "0" and len(set(numbers[1:])) == 1

@@ -1,4 +1,4 @@
-"""The package as a whole: what importing it takes, and whether its stubs describe the extension."""
+"""The package as a whole: what importing it loads, and whether its stubs describe the extension."""
 
 import ast
 import os
@@ -21,7 +21,7 @@ assert "libcuda" not in open("/proc/self/maps").read()
 
 
 def public(names):
-    # The methods that the stubs have for operators are those that Python's syntax calls.
+    # Of the special methods, the stubs contain those that implement operators.
     operators = {"__call__", "__contains__", "__getitem__", "__len__"}
     return {name for name in names if not name.startswith("_") or name in operators}
 
@@ -34,7 +34,7 @@ def test_stubs_describe_the_extension():
     assert public(dir(_runtime)) == functions | set(classes)
     for name, node in classes.items():
         members = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
-        # What every type has is not of interest, such as `type.__call__`.
+        # Methods that every type has, such as `type.__call__`, are ignored.
         assert public(vars(getattr(_runtime, name))) == public(members), name
 
 

@@ -1,4 +1,4 @@
-"""Calls like earlier ones: which function serves them, what it allocates, and what it leaves to a closer look."""
+"""The cache of signatures: which function serves a call, what it allocates, and which calls it leaves to the slower path."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from norma._runtime import Framework, SignatureCache
 
 
 class Subclass(BorrowedTensor):
-    """A tensor that is more than one."""
+    """A subclass, whose objects are not plain tensors."""
 
 
 class Stub:
@@ -74,7 +74,7 @@ def test_dims_before_a_row_are_kept(scale, cache):
     x = BorrowedTensor((2, 3, 64))
     (y,) = cache.add(scale, x)
     assert y.shape == (2, 3)
-    # Another rank is another signature.
+    # The signature contains the rank.
     assert cache.call(BorrowedTensor((6, 64))) is None
 
 

@@ -1,19 +1,19 @@
-//! Kernels that are launched for some sizes only: whether for every size there is exactly one of each choice.
+//! Checks that kernels with conditions form complete choices: for every size, exactly one branch of each choice is launched.
 //!
-//! The kernels of one branch of a choice stand side by side, and those of the other behind them, as they do where the
-//! choice is a branch of a program; both begin with the conditions under which the choice is made.
+//! The kernels of one branch are adjacent and are followed by those of the other branch, as they would be in a program. The
+//! kernels of both branches begin with the conditions of the enclosing choices.
 
 use crate::condition::Condition;
 
 /// Checks the conditions of kernels, in launch order.
 ///
 /// # Errors
-/// The position of a kernel that stands for some sizes while none stands for the others, and its condition.
+/// The position of a kernel that is launched for some sizes while none is launched for the others, and its condition.
 pub(super) fn check<'a>(kernels: &[&'a [Condition]]) -> Result<(), (usize, &'a Condition)> {
     branches(kernels, 0, 0)
 }
 
-/// Checks kernels that share their first `depth` conditions; the first is the one at `offset`.
+/// Checks kernels that share their first `depth` conditions; `offset` is the position of the first of them.
 fn branches<'a>(
     kernels: &[&'a [Condition]],
     depth: usize,
@@ -71,7 +71,7 @@ mod tests {
         let few_short = few_and(at_least("9", "n"));
         assert_eq!(missing(&[&[]]), None);
         assert_eq!(missing(&[&many, &few]), None);
-        // Two kernels in one branch, one in the other, and one for all sizes behind them.
+        // Two kernels in one branch, one in the other, and one for all sizes after them.
         assert_eq!(missing(&[&few, &few, &many, &[]]), None);
         assert_eq!(missing(&[&few_long, &few_short, &many]), None);
         assert_eq!(missing(&[&few_short, &many]), Some(0));

@@ -1,45 +1,46 @@
-//! Which of a bundle's functions is meant.
+//! Chooses the function of a bundle that a caller means.
 
 use thiserror::Error;
 
 use super::{Function, Manifest, Sharded};
 
-/// Why no function is meant.
+/// Why no function can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FunctionError {
-    /// The bundle has none.
+    /// The bundle has no functions.
     #[error("there is no function to run")]
     Empty,
-    /// It has none of that name.
+    /// The bundle has no function of that name.
     #[error("there is no function '{name}', only {}", known.join(", "))]
     Unknown {
         /// The name.
         name: String,
-        /// Those that it has.
+        /// The functions that it has.
         known: Vec<String>,
     },
-    /// It has several, and none is named.
+    /// The bundle has several functions, and the caller named none.
     #[error("there are {} functions, name one by --function: {}", known.len(), known.join(", "))]
     Several {
-        /// Those that it has.
+        /// The functions that it has.
         known: Vec<String>,
     },
 }
 
-/// What of a bundle is meant.
+/// The function that was chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Chosen<'m> {
-    /// A function, on one device.
+    /// A function that runs on one device.
     Function(&'m Function),
-    /// A function that devices run together.
+    /// A function that several devices compute together.
     Sharded(&'m Sharded),
 }
 
 impl Manifest {
-    /// The function of that name, sharded or not, or the only one, whatever runs it has.
+    /// Returns the function, sharded or not, with the given name; without a name the only function, where the runs of a
+    /// sharded one do not count.
     ///
     /// # Errors
-    /// There is none of that name, or none is named where there are several.
+    /// There is no function of that name, or none is named and there are several.
     pub fn choose(&self, name: Option<&str>) -> Result<Chosen<'_>, FunctionError> {
         let sharded = match (name, self.sharded.as_slice()) {
             (Some(name), all) => all.iter().find(|sharded| sharded.whole.name == name),
@@ -61,10 +62,10 @@ impl Manifest {
         function.map(Chosen::Function)
     }
 
-    /// The function of that name, or the only one.
+    /// Returns the function with the given name, or the only one; runs of sharded functions count as functions.
     ///
     /// # Errors
-    /// There is none of that name, or none is named where there are several.
+    /// There is no function of that name, or none is named and there are several.
     pub fn function(&self, name: Option<&str>) -> Result<&Function, FunctionError> {
         let known = || {
             self.functions

@@ -1,4 +1,4 @@
-//! Functions whose tensors are sharded over devices, which several functions of a bundle are the runs of.
+//! Functions whose tensors are sharded over devices; each is computed by several functions of the bundle, its runs.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,29 @@ use serde::{Deserialize, Serialize};
 use super::validate::inconsistent;
 use super::{Function, ManifestError};
 
-/// The scalar that tells a run where its device's shard begins: the coordinate of the shard's first element along the sharded axis.
+/// The name of the scalar that tells a run where its device's shard begins: the coordinate of the shard's first element along
+/// the sharded axis.
 pub const OFFSET: &str = "offset";
 
-/// A function that devices run together. Each runs [`Self::runs`] one after the other on its shards of the tensors; in between, each
-/// output of a run that the whole function does not have is gathered from all devices, in order along a new first axis, and is an input
-/// of later runs.
+/// A function that several devices compute together. Each device executes [`Self::runs`] one after the other on its shards of
+/// the tensors. In between, each output of a run that is not a tensor of the whole function is gathered from all devices, in
+/// order along a new first axis, and is an input of later runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sharded {
-    /// The function as it was written, of whole tensors: what the results of all devices are judged by. Nothing launches it, and it
-    /// has no kernels.
+    /// The function on whole tensors, as it was written: the results of all devices are judged by it. It is never launched,
+    /// and has no kernels.
     pub whole: Function,
-    /// How many devices there are.
+    /// The number of devices.
     pub devices: usize,
-    /// The functions that each of them runs, in order.
+    /// The names of the functions that each device executes, in order.
     pub runs: Vec<String>,
-    /// The axis along which a tensor of the whole function is sharded, in the order of the devices. Each device has all of a tensor that
-    /// is not named.
+    /// The axis along which each tensor of the whole function is sharded, in the order of the devices. A tensor that is not
+    /// listed is not sharded: each device has all of it.
     pub axes: BTreeMap<String, usize>,
 }
 
 impl Sharded {
-    /// Checks that the runs are there, and that the axes are those of tensors.
+    /// Checks that the runs exist, and that the axes are those of tensors.
     ///
     /// # Errors
     /// The first inconsistency, with its place.
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
     use crate::manifest::Manifest;
 
-    /// A manifest whose only function is the run of a sharded one.
+    /// A manifest whose only function is the run of a sharded function.
     fn manifest() -> Manifest {
         let text = include_str!("../../testdata/rms_norm.json");
         let mut manifest: Manifest = serde_json::from_str(text).unwrap();

@@ -1,4 +1,4 @@
-//! What a manifest must satisfy, as far as that can be told without a device: a launcher relies on it.
+//! Checks the rules for manifests that need no device; a launcher relies on them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::{
 };
 use crate::expression::Expression;
 
-/// The largest alignment that a kernel can be told of, in bytes: LLVM's.
+/// The largest alignment that LLVM can express, in bytes.
 const LARGEST_ALIGNMENT: u64 = 1 << 32;
-/// The device's symbol that depends on the kernel.
+/// The device symbol that depends on the kernel.
 const CTAS_PER_SM: &str = DEVICE_SYMBOLS[1];
 
 impl Manifest {
-    /// Checks what needs no device: the version, that every name refers to something, that ranks agree, that
+    /// Checks everything that needs no device: the version, that every name refers to something, that ranks agree, that
     /// expressions use known symbols, and that files lie in the bundle's directory.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl Kernel {
                 format!("expected target '{target}', got '{}'", self.target),
             ));
         }
-        // A bundle may come from anywhere; the files that it names must not.
+        // A bundle may come from anywhere, but the files that it names must lie in its folder.
         let files = [
             ("cubin", Some(&self.cubin)),
             ("module", self.module.as_ref()),
@@ -250,7 +250,7 @@ impl Kernel {
             let at = format!("{at}.when");
             for side in [&condition.left, &condition.right] {
                 check(side, &at)?;
-                // How many CTAs fit is known of a kernel that has been loaded.
+                // The number of CTAs that fit is known only once the kernel is loaded.
                 if side.symbols().contains(CTAS_PER_SM) {
                     return Err(inconsistent(
                         &at,
@@ -323,7 +323,7 @@ impl Kernel {
     }
 }
 
-/// What a manifest says at a place that contradicts the rest.
+/// The error for a contradiction at a place in the manifest.
 pub(super) fn inconsistent(at: &str, message: impl Into<String>) -> ManifestError {
     ManifestError::Inconsistent {
         at: at.to_owned(),

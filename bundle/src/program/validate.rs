@@ -1,4 +1,4 @@
-//! What a program must satisfy before anyone evaluates it.
+//! Checks a program before anything evaluates it.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::definition::{Declared, Scope};
 use crate::element::Element;
 use crate::expression::Expression;
 
-/// What a program breaks, and in which step.
+/// A rule that a program violates, and the step that does.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("step {step}: {message}")]
 pub struct ProgramError {
@@ -20,8 +20,8 @@ pub struct ProgramError {
 }
 
 impl Program {
-    /// Checks the program against what it may use: values are defined before they are used, tensors exist with that
-    /// rank and type, dims exist, and sizes are known.
+    /// Checks the program against its scope: values are defined before they are used, tensors exist with the accessed rank
+    /// and type, dims exist, and sizes are known.
     pub(crate) fn validate(&self, scope: &Scope<'_>) -> Result<(), ProgramError> {
         let sizes = &scope.sizes;
         let check_sizes = |step: usize, expression: &Expression| match expression

@@ -1,10 +1,10 @@
-//! Affine expressions of MLIR as the manifest's expressions.
+//! Converts MLIR's affine expressions to the manifest's expressions.
 
 use melior::ir::{AffineExpr, AffineMap};
 use norma_bundle::Expression;
 
-/// Each result of a map, over what stands for its dims and symbols; nothing where the map has more than is
-/// given.
+/// Converts each result of a map, with `dims` and `symbols` in place of the map's; `None` where the map has more of them than
+/// are given.
 pub(super) fn results(
     map: AffineMap,
     dims: &[Expression],
@@ -15,7 +15,7 @@ pub(super) fn results(
         .collect()
 }
 
-/// One expression, as [`results`].
+/// Converts one expression; see [`results`].
 pub(super) fn expression(
     from: AffineExpr,
     dims: &[Expression],
@@ -47,7 +47,7 @@ pub(super) fn expression(
     })
 }
 
-/// Replaces symbols by expressions; those without a replacement stay.
+/// Replaces symbols by expressions; a symbol without a replacement stays.
 pub(super) fn substitute(from: &Expression, replace: &dyn Fn(&str) -> Option<Expression>) -> Expression {
     match from {
         Expression::Integer(value) => Expression::Integer(*value),

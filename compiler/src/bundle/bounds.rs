@@ -1,4 +1,4 @@
-//! The bounds of sizes that functions promise and kernels rely on, as conditions of the manifest.
+//! Bounds of sizes, which functions promise and kernels rely on, as conditions of the manifest.
 
 use norma_bundle::Expression;
 use norma_bundle::condition::Condition;
@@ -10,7 +10,8 @@ use super::kernel::{self, Kernels};
 use super::sizes::Sizes;
 use crate::error::Result;
 
-/// What the attributes of a function's tensors say, and what its kernels assume besides, where these are lowered.
+/// Returns the bounds that the attributes of a function's tensors state, and, where its kernels are lowered, those that the
+/// kernels assume beyond these.
 pub(super) fn conditions(
     host: &HostFunction,
     sizes: &Sizes,
@@ -52,7 +53,7 @@ pub(super) fn conditions(
     Ok(all)
 }
 
-/// `left >= right` for each bound that there is.
+/// States each finite bound of a size as a pair `left >= right`.
 fn sides(size: &Expression, bounds: Interval) -> impl Iterator<Item = [Expression; 2]> {
     let least = (bounds.least > 0).then(|| [size.clone(), Expression::Integer(bounds.least)]);
     let most = bounds
@@ -74,7 +75,7 @@ fn size_of(host: &HostFunction, buffer: &Buffer, axis: usize) -> Option<Expressi
         .reduce(|a, b| a * b)
 }
 
-/// Where the size of a buffer's axis lies by the attributes of its tensor.
+/// The interval of the size of a buffer's axis, by the attributes of its tensor.
 fn promised(host: &HostFunction, buffer: &Buffer, axis: usize) -> Interval {
     let tensor = &host.tensors[buffer.tensor];
     let of_dim = |dim: &usize| match tensor.shape.get(*dim) {
@@ -85,7 +86,7 @@ fn promised(host: &HostFunction, buffer: &Buffer, axis: usize) -> Interval {
     dims.map(of_dim).fold(Interval::exactly(1), Interval::times)
 }
 
-/// Whether a launch happens only where `left >= right`, one of which is a number.
+/// Whether the condition of a launch implies `left >= right`, one side of which is a number.
 fn is_implied(launch: &Launch, left: &Expression, right: &Expression) -> bool {
     launch.when.iter().any(|[more, less]| {
         let bounds = |stated: &Expression, needed: &Expression, by: fn(i64, i64) -> bool| {

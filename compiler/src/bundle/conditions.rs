@@ -1,10 +1,11 @@
-//! What the functions of an input need of dynamic sizes and of numbers, as the accesses of their kernels say.
+//! The conditions on dynamic sizes and on numbers under which a function's kernels stay within their tensors, derived from
+//! their accesses.
 //!
-//! It is read before any pass, as the definition is: a merge of dims would keep only the product of their sizes. Until the
-//! tensors have their names, `t0_1` is the extent of the function's tensor 0 (its arguments, then its results) along
-//! axis 1, and `v0_1` that of an intermediate, which the condition of the compute that writes it gives a value, or the shapes of the op
-//! that makes it ([`views`]). `n2` is the number that is argument 2. Other tensors of named ops have no conditions of their own: their sizes are one size wherever they must
-//! be equal.
+//! They are collected before any pass, as the definition is: merging dims later keeps only the product of their sizes. Until
+//! the tensors have their names, symbols stand for sizes: `t0_1` is the extent of the function's tensor 0 (its arguments,
+//! then its results) along axis 1, `v0_1` that of an intermediate, and `n2` is the number that is argument 2. The extent of
+//! an intermediate follows from a condition of the compute that writes it, or from the shapes of the op that makes it
+//! ([`views`]). Other tensors of named ops have no conditions of their own: sizes that must be equal share one symbol.
 
 mod views;
 
@@ -29,7 +30,7 @@ use super::sizes::Sizes;
 pub struct SourceConditions {
     /// The function's symbol.
     function: String,
-    /// The sides, over the names that stand for sizes, and how they compare.
+    /// The two sides of each condition, over the placeholder symbols, and how they compare.
     all: Vec<Sides>,
 }
 
@@ -47,7 +48,7 @@ impl SourceConditions {
             .collect()
     }
 
-    /// The conditions of `host` that its tensors' shapes do not say already, each once.
+    /// Returns the conditions of `host` that its tensors' shapes do not already imply, without duplicates.
     pub(super) fn find(source: &[Self], host: &HostFunction, sizes: &Sizes) -> Vec<Condition> {
         let mut found = Vec::new();
         for (left, relation, right) in source
@@ -64,7 +65,7 @@ impl SourceConditions {
                 ))
             };
             let number = |name: &str| host.number(number_of_symbol(name)?);
-            // Nothing is read at a number that no kernel takes.
+            // A number that no kernel takes is not used in any access.
             let mut symbols = left.symbols().into_iter().chain(right.symbols());
             if symbols.any(|name| number(name).is_some_and(|(_, is_taken)| !is_taken)) {
                 continue;
@@ -98,7 +99,7 @@ impl SourceConditions {
     }
 }
 
-/// `left >= right` over [`host::dim_symbol`]s and the device's symbols, as a condition of the manifest.
+/// Turns `left >= right`, over [`host::dim_symbol`]s and the device's symbols, into a condition of the manifest.
 pub(super) fn at_least(
     host: &HostFunction,
     sizes: &Sizes,
@@ -130,7 +131,7 @@ type Sides = (Expression, Relation, Expression);
 
 fn read(function: OperationRef, module: &Module) -> Option<Vec<Sides>> {
     let block = function.region(0).ok()?.first_block()?;
-    // What a kernel needs is needed of all sizes, though it may be launched for some: its alternatives need the same.
+    // A kernel's conditions must hold for all sizes, even if it is launched for some only: its alternatives need the same.
     let ops = walk::pre_order(function);
     let end = ops.iter().find(|op| walk::has_name(**op, "func.return"))?;
     let mut names = Names {
@@ -170,8 +171,8 @@ fn read(function: OperationRef, module: &Module) -> Option<Vec<Sides>> {
     Some(without_intermediates(all))
 }
 
-/// Puts what the sizes of intermediates are in their place. What is said of one whose size nothing gives is left out: it
-/// is the scratch of a function that begins with kernels, which states its extents.
+/// Substitutes the sizes of intermediates. Conditions on an intermediate of unknown size are dropped: such a tensor is the
+/// scratch of a function that begins with kernels, and states its extents itself.
 fn without_intermediates(all: Vec<Sides>) -> Vec<Sides> {
     let is_intermediate = |name: &str| name.starts_with('v');
     let mut known: HashMap<String, Expression> = HashMap::new();
@@ -194,12 +195,12 @@ fn without_intermediates(all: Vec<Sides>) -> Vec<Sides> {
     resolved
 }
 
-/// The tensors of a function.
+/// Assigns placeholder names to the tensors of a function.
 struct Names {
     /// The results, by their [`key`]s.
     returned: Vec<usize>,
     arguments: usize,
-    /// What is neither an argument nor returned, by its [`key`].
+    /// The tensors that are neither arguments nor results, by their [`key`]s.
     intermediates: Vec<usize>,
 }
 
@@ -236,7 +237,7 @@ impl Names {
     }
 }
 
-/// The kernel that a launch calls, while it is one in kernel form.
+/// The kernel that a launch calls, if it is in kernel form.
 fn callee<'c, 'a>(launch: LaunchOp, module: &'a Module<'c>) -> Option<KernelOp<'c, 'a>> {
     let path = norma_dialects::symbol_path(launch.callee().ok()?).ok()?;
     let [callee] = path.as_slice() else {
@@ -248,7 +249,7 @@ fn callee<'c, 'a>(launch: LaunchOp, module: &'a Module<'c>) -> Option<KernelOp<'
         .find(|kernel| kernel.sym_name() == Ok(callee))
 }
 
-/// The name that stands for the tensor that a buffer is; its axes, where neighbouring ones are taken as one.
+/// The placeholder name of a buffer's tensor, and, for a collapsed view, the tensor's axes behind each axis of the view.
 struct Buffer {
     tensor: String,
     groups: Option<Vec<Vec<usize>>>,
@@ -264,8 +265,7 @@ impl Buffer {
     }
 }
 
-/// Conditions over the tensors and numbers that a space is given: its buffers, the first arguments of its block, and its scalars
-/// behind them.
+/// Instantiates conditions over the arguments of a space's block: the buffers come first, the scalars behind them.
 fn over_tensors(conditions: &Conditions, buffers: &[Buffer], numbers: &[Value]) -> Vec<Sides> {
     let symbols = conditions.symbols.iter().map(|symbol| match symbol {
         Symbol::Size(buffer, axis) => buffers.get(*buffer)?.size(*axis),
@@ -275,7 +275,7 @@ fn over_tensors(conditions: &Conditions, buffers: &[Buffer], numbers: &[Value]) 
             Some(Expression::symbol(number_symbol(number.argument_number())))
         }
     });
-    // What has no name is nothing that a bundle can pass.
+    // A bundle cannot pass a value that has no name.
     let Some(symbols) = symbols.collect::<Option<Vec<_>>>() else {
         return Vec::new();
     };

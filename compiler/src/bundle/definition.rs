@@ -1,10 +1,10 @@
-//! What the functions of an input compute, as it says so itself, before any pass.
+//! What the functions of an input compute, read off the input before any pass.
 //!
-//! The definition is what results are judged by, so nothing that a pass has touched may be in it, and nothing of how
-//! passes decompose or lower an op: a named op stays named, kernel form is copied, and an op of another dialect on tensors is
-//! the program of its elements. Names and sizes are settled only when
-//! the kernels are there: until then `t0` is the function's tensor 0 (its arguments, then its results), `v0` is an
-//! intermediate, `t0_1` and `v0_1` are their extents along axis 1, and `n2` is the number that is argument 2.
+//! Results are judged by the definition, so it must contain nothing that a pass has touched, and nothing of how passes
+//! decompose or lower an op: a named op stays named, kernel form is copied, and an op of another dialect on tensors becomes
+//! the program of its elements. Names and sizes are settled only when the kernels exist. Until then placeholders are used:
+//! `t0` is the function's tensor 0 (its arguments, then its results), `v0` is an intermediate, `t0_1` and `v0_1` are their
+//! extents along axis 1, and `n2` is the number that is argument 2.
 
 mod function;
 mod named;
@@ -29,13 +29,14 @@ use super::sizes::Sizes;
 pub struct SourceDefinition {
     /// The function's symbol.
     function: String,
-    /// Over the names that stand for tensors and sizes.
+    /// The definition over placeholder names of tensors and sizes.
     definition: Definition,
 }
 
 impl SourceDefinition {
-    /// Reads every function of a module whose body says what it computes: named ops, `norm.compute`, `arith`, `math` and `linalg`
-    /// on tensors, or launches of kernels in kernel form. A function below that level, whose kernels are tiles or threads, has none.
+    /// Reads every function of a module whose body states what it computes: named ops, `norm.compute`, `arith`, `math` and
+    /// `linalg` on tensors, or launches of kernels in kernel form. A function of a lower level, whose kernels work on tiles
+    /// or threads, has no definition.
     pub fn collect(module: &Module) -> Vec<Self> {
         walk::named(module.as_operation(), "func.func")
             .into_iter()
@@ -60,17 +61,17 @@ impl SourceDefinition {
     }
 }
 
-/// The name that stands for tensor `index` of a function.
+/// The placeholder name of tensor `index` of a function.
 fn tensor_name(index: usize) -> String {
     format!("t{index}")
 }
 
-/// The name that stands for an intermediate.
+/// The placeholder name of an intermediate.
 fn intermediate_name(index: usize) -> String {
     format!("v{index}")
 }
 
-/// The extent of a tensor along `axis`: static, or a symbol that stands for it.
+/// The extent of a tensor along `axis`: a number if it is static, else its placeholder symbol.
 fn extent(tensor: &str, axis: usize, extent: Option<i64>) -> Expression {
     match extent {
         Some(extent) => Expression::Integer(extent),
@@ -78,7 +79,7 @@ fn extent(tensor: &str, axis: usize, extent: Option<i64>) -> Expression {
     }
 }
 
-/// The names that replace those standing for them.
+/// Replaces placeholders by the final names.
 struct Names<'h> {
     host: &'h HostFunction,
     sizes: &'h Sizes,
@@ -149,7 +150,8 @@ impl Names<'_> {
             if let Some((number, is_taken)) =
                 number_of_symbol(name).and_then(|number| self.host.number(number))
             {
-                // One that no kernel takes is only where nothing needs what is computed: no caller can set it.
+                // A number that no kernel takes is used only where its value has no effect, and no caller can set it: its
+                // default stands for it.
                 let default = match &number.default {
                     ScalarValue::Expression(value) => value.clone(),
                     ScalarValue::Float(_) => return None,
@@ -174,7 +176,7 @@ impl Names<'_> {
         })
     }
 
-    /// The tensor that is an argument of the function; what it returns are arguments behind the others by now.
+    /// The position of the tensor that was argument `index`; by now the function's results are arguments behind the others.
     fn argument(&self, index: usize) -> Option<usize> {
         let mut tensors = self.host.tensors.iter();
         tensors.position(|tensor| tensor.argument() == Some(index))
@@ -191,7 +193,7 @@ impl Names<'_> {
         }
     }
 
-    /// A name for an intermediate that neither a tensor nor a size of the function has.
+    /// A name for an intermediate that collides with no tensor or size of the function.
     fn free_name(&self, index: usize) -> String {
         let mut name = format!("intermediate{index}");
         let taken = |name: &str| {
@@ -213,7 +215,7 @@ mod tests {
     use super::*;
     use crate::registry;
 
-    /// The definition of the only function of `source`, as JSON, with the names that stand for tensors.
+    /// The definition of the only function of `source`, as JSON, with placeholder names.
     fn collected(source: &str) -> Option<String> {
         let context = Context::new_with_registry(&registry::dialects(), false);
         context.load_all_available_dialects();

@@ -1,4 +1,4 @@
-//! The host functions: their tensors, scalars and scratch, and which of them each kernel gets.
+//! Reads the host functions: their tensors, scalars and scratch, and which of these each kernel gets.
 
 mod choices;
 
@@ -27,61 +27,61 @@ use crate::error::{Error, Result};
 pub(super) struct HostFunction {
     /// Its symbol.
     pub name: String,
-    /// The tensors among its arguments, in order, and then its scratch.
+    /// The tensors among its arguments, in order, followed by its scratch.
     pub tensors: Vec<HostTensor>,
-    /// The numbers among its arguments, in order.
+    /// The scalars among its arguments, in order.
     pub scalars: Vec<HostScalar>,
     /// The launches, in order.
     pub launches: Vec<Launch>,
 }
 
-/// Memory that kernels get.
+/// A tensor whose memory is passed to kernels.
 #[derive(Debug, Clone)]
 pub(super) struct HostTensor {
     /// `norm.name`, or `arg<i>`.
     pub name: String,
-    /// Whose it is.
+    /// Who provides it.
     pub role: Role,
     /// The element type.
     pub element: Element,
-    /// The extents; nothing where dynamic.
+    /// The extents; `None` for a dynamic one.
     pub shape: Vec<Option<i64>>,
-    /// The strides in elements, nothing where dynamic; nothing at all for row-major order without gaps.
+    /// The strides in elements, `None` for a dynamic one; `None` for the whole list means row-major order without gaps.
     pub strides: Option<Vec<Option<i64>>>,
     /// `norm.align` in bytes, if given.
     pub align: Option<u64>,
-    /// `norm.multiples`, or none.
+    /// `norm.multiples`, or empty.
     pub multiples: Vec<u64>,
-    /// Where each extent lies by `norm.min` and `norm.max`, or none.
+    /// The interval of each extent by `norm.min` and `norm.max`, or empty.
     pub bounds: Vec<Interval>,
-    /// `norm.sizes`, an empty name for none; or none.
+    /// `norm.sizes`, where an empty string stands for no name; or empty.
     pub sizes: Vec<String>,
     /// `norm.may_alias`.
     pub may_alias: Option<String>,
 }
 
-/// Whose a tensor is.
+/// Who provides a tensor's memory, and who writes it.
 #[derive(Debug, Clone)]
 pub(super) enum Role {
     /// The caller passes it as this argument, and the kernels only read it.
     Input(usize),
     /// The caller passes it as this argument, and the kernels write it.
     Output(usize),
-    /// Kernels of one call hand it to each other.
+    /// Scratch that kernels of one call pass to each other.
     Scratch {
         /// By axis: the extent, over [`dim_symbol`]s and the device's symbols.
         extents: Vec<Expression>,
-        /// Whether it is zero before the first call, and left so.
+        /// Whether it is zero before the first call, and every call leaves it zero.
         zeroed: bool,
     },
 }
 
-/// A number that the caller passes.
+/// A scalar that the caller passes.
 #[derive(Debug, Clone)]
 pub(super) struct HostScalar {
     /// `norm.name`, or `arg<i>`.
     pub name: String,
-    /// Which argument it is.
+    /// The position of the argument.
     pub argument: usize,
     /// Its type in a kernel's signature; an index is an i64.
     pub scalar: ScalarType,
@@ -96,46 +96,46 @@ pub(super) struct Launch {
     pub module: Option<String>,
     /// The kernel's name.
     pub kernel: String,
-    /// What the kernel's buffers are, the first of the launch's arguments.
+    /// The kernel's buffers, which are the first arguments of the launch.
     pub buffers: Vec<Buffer>,
-    /// What its other arguments are: positions among the function's scalars.
+    /// The launch's other arguments: positions among the function's scalars.
     pub scalars: Vec<usize>,
-    /// The sizes that it happens for: `left >= right` of each pair, over [`dim_symbol`]s and `num_sms`.
+    /// The launch happens if `left >= right` holds for each pair, over [`dim_symbol`]s and `num_sms`.
     pub when: Vec<[Expression; 2]>,
 }
 
-/// A tensor of the host function, some of whose neighbouring dims are taken as one.
+/// A tensor of the host function, with neighbouring dims possibly collapsed.
 #[derive(Debug, Clone)]
 pub(super) struct Buffer {
-    /// Which tensor.
+    /// The position of the tensor.
     pub tensor: usize,
     /// For each axis of the buffer, the dims of the tensor.
     pub groups: Vec<Vec<usize>>,
 }
 
-/// What stands for the extent of a tensor's dim while a function is read.
+/// The symbol for the extent of a tensor's dim while a function is read.
 pub(super) fn dim_symbol(tensor: usize, dim: usize) -> String {
     format!("t{tensor}_{dim}")
 }
 
-/// The tensor and the dim that a [`dim_symbol`] stands for.
+/// The tensor and the dim of a [`dim_symbol`].
 pub(super) fn dim_of_symbol(symbol: &str) -> Option<(usize, usize)> {
     let (tensor, dim) = symbol.strip_prefix('t')?.split_once('_')?;
     Some((tensor.parse().ok()?, dim.parse().ok()?))
 }
 
-/// What stands for a number that is this argument of the function while the function is read.
+/// The symbol for a scalar argument of the function while the function is read.
 pub(super) fn number_symbol(argument: usize) -> String {
     format!("n{argument}")
 }
 
-/// The argument that a [`number_symbol`] stands for.
+/// The argument of a [`number_symbol`].
 pub(super) fn number_of_symbol(symbol: &str) -> Option<usize> {
     symbol.strip_prefix('n')?.parse().ok()
 }
 
 impl HostFunction {
-    /// The number that is this argument, and whether a kernel takes it.
+    /// The scalar at this argument position, and whether a kernel takes it.
     pub fn number(&self, argument: usize) -> Option<(&HostScalar, bool)> {
         let position = self
             .scalars
@@ -148,7 +148,7 @@ impl HostFunction {
 }
 
 impl HostTensor {
-    /// Which argument of the function it is.
+    /// The position of the argument that it is; `None` for scratch.
     pub fn argument(&self) -> Option<usize> {
         match self.role {
             Role::Input(argument) | Role::Output(argument) => Some(argument),
@@ -204,7 +204,7 @@ pub(super) fn attributes<'c>(
     DictionaryAttribute::try_from(attributes).ok()
 }
 
-/// A number among a function's arguments; nothing if it is none, or has no default.
+/// Reads a scalar argument of a function; `None` if it has no scalar type or no default.
 pub(super) fn scalar(index: usize, ty: Type, attributes: Option<DictionaryAttribute>) -> Option<HostScalar> {
     let scalar = match ty.to_string().as_str() {
         "f32" => ScalarType::F32,
@@ -237,12 +237,12 @@ fn unsupported(location: Location, message: String) -> Error {
     Error::unsupported("the host function").diagnosed()
 }
 
-/// Reads a function, op by op.
+/// Collects the tensors, scalars and launches of a function.
 #[derive(Default)]
 struct Reader {
     tensors: Vec<HostTensor>,
     scalars: Vec<HostScalar>,
-    /// The tensors of allocations.
+    /// The [`key`] of each allocation's result, and the position of its tensor.
     allocations: Vec<(usize, usize)>,
 }
 
@@ -334,7 +334,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Refuses two tensors or numbers of one name, and a size and a number, which a launcher could not tell apart.
+    /// Refuses a name that two tensors or numbers share, or a size and a number: a launcher could not tell them apart.
     fn check_names(&self, function: OperationRef) -> Result<()> {
         let refused = |message: String| {
             Diagnostic::user(function.location(), message).emit(None);
@@ -357,7 +357,7 @@ impl Reader {
         }
     }
 
-    /// An index of the host function as an expression.
+    /// An index value of the host function as an expression.
     fn size(&self, value: Value) -> Option<Expression> {
         let op = definition(value)?;
         match norma_dialects::op_name(op) {
@@ -388,7 +388,7 @@ impl Reader {
         }
     }
 
-    /// The tensor that a value is.
+    /// The tensor that a value refers to.
     fn buffer(&self, value: Value) -> Option<Buffer> {
         let View { root, groups } = view(value)?;
         let tensor = match root {
@@ -437,7 +437,7 @@ impl Reader {
     }
 }
 
-/// A tensor of a memref's type; nothing if no manifest can describe that.
+/// A tensor of a memref's type; `None` if a manifest cannot describe the type.
 fn memory(name: String, role: Role, ty: Type) -> Option<HostTensor> {
     if !types::is_memref(ty) {
         return None;
@@ -463,7 +463,7 @@ fn memory(name: String, role: Role, ty: Type) -> Option<HostTensor> {
     })
 }
 
-/// Where the memory of a value comes from.
+/// The origin of a value's memory.
 #[derive(Debug, Clone)]
 pub(super) enum Root {
     /// An argument of the function.
@@ -472,20 +472,20 @@ pub(super) enum Root {
     Allocation(usize),
 }
 
-/// A memref of a host function.
+/// A memref of a host function, traced to its origin.
 #[derive(Debug, Clone)]
 pub(super) struct View {
-    /// Where it comes from.
+    /// The origin.
     pub root: Root,
-    /// For each axis, the dims of what it comes from.
+    /// For each axis, the dims of the origin.
     pub groups: Vec<Vec<usize>>,
 }
 
-/// Follows a value back to the function's argument or to an allocation. A chain of casts may be as long as the input is,
-/// so this does not call itself.
+/// Traces a value back to a function argument or to an allocation. It iterates rather than recurses, because a chain of casts
+/// may be as long as the input.
 pub(super) fn view(value: Value) -> Option<View> {
     let mut value = value;
-    // In the order that they are met, the last one first.
+    // In the order of the walk, from the last collapse to the first.
     let mut collapses = Vec::new();
     let root = loop {
         if let Ok(argument) = BlockArgument::try_from(value) {
@@ -521,7 +521,7 @@ fn constant(value: Value) -> Option<i64> {
     norma_dialects::integer(definition(value)?.attribute("value").ok()?).ok()
 }
 
-/// A dense array of i64 without its negative entries, which no verifier lets through.
+/// A dense array of i64 without its negative entries, which the verifiers refuse anyway.
 pub(super) fn integers(attribute: Attribute) -> Vec<u64> {
     let numbers = numbers(attribute).into_iter();
     numbers.filter_map(|number| u64::try_from(number).ok()).collect()

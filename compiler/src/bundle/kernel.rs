@@ -1,4 +1,4 @@
-//! A kernel's entry in the manifest: its launch, its parameters, and what it uses.
+//! Builds a kernel's entry in the manifest: its launch, its parameters, and the resources it uses.
 
 use std::collections::HashMap;
 
@@ -24,22 +24,22 @@ use crate::emit::ResourceUsage;
 use crate::error::{Error, Result};
 use crate::target::Target;
 
-/// The threads of a lowered kernel along x, y and z.
+/// The attribute that holds the threads of a lowered kernel along x, y and z.
 const THREADS: &str = "nvvm.reqntid";
-/// What stands for a buffer in `sizes` of `gl.launch` where a size is the device's: the axis counts its symbols.
+/// In `sizes` of `gl.launch`: stands for a buffer where the size is a symbol of the device, whose position is then the axis.
 const DEVICE: i64 = -1;
 
-/// What a kernel assumes of the buffers of its launch.
+/// The assumptions of a kernel about the buffers of its launch.
 pub(super) struct Assumptions {
-    /// By buffer: what the base address and the strides of a dynamic strided layout are multiples of, in bytes.
+    /// By buffer, in bytes: the divisor of the base address and of the strides of a dynamic strided layout.
     pub alignments: Vec<u64>,
-    /// Buffer, axis, and what its size is a multiple of.
+    /// Buffer, axis, and the divisor of its size.
     pub multiples: Vec<(usize, usize, u64)>,
-    /// Buffer, axis, and where its size lies.
+    /// Buffer, axis, and the interval of its size.
     pub bounds: Vec<(usize, usize, Interval)>,
 }
 
-/// What the kernel of a launch assumes.
+/// Reads the assumptions of the kernel of a launch.
 pub(super) fn assumptions(kernels: &Kernels, launch: &Launch) -> Result<Assumptions> {
     let op = kernels.find(launch)?;
     let attribute = launch_attribute(op)?;
@@ -106,7 +106,7 @@ pub(super) fn describe(
     };
     let grid = map(attribute.grid())?.into_iter().reduce(Expression::minimum);
     let grid = grid.ok_or_else(|| broken(op, "gl.launch needs a grid of at least one result"))?;
-    // A space of a few points fewer than a size has none where the size is less than that.
+    // An extent such as a size minus a constant is negative for smaller sizes; the grid is empty then.
     let grid = match grid.least() {
         Some(least) if least >= 0 => grid,
         _ => grid.maximum(0),
@@ -160,16 +160,17 @@ pub(super) fn describe(
     Ok(kernel)
 }
 
-/// What the system takes of the shared memory of each CTA, in bytes (CUDA C++ Programming Guide, compute capability 8.0 and on).
+/// The shared memory that the system reserves in each CTA, in bytes (CUDA C++ Programming Guide, compute capability 8.0 and
+/// later).
 const RESERVED_SHARED_BYTES: u64 = 1024;
-/// Shared memory is handed out in units of so many bytes.
+/// The granularity of shared memory allocation, in bytes.
 const SHARED_UNIT: u64 = 128;
 
-/// The smallest carve-out that holds any shared memory, in bytes: what a driver takes for 0 per cent (ibid.).
+/// The smallest carve-out that holds any shared memory, in bytes: the driver's choice for 0 per cent (ibid.).
 const LEAST_CARVEOUT: u64 = 8 << 10;
 
-/// The share of an SM's shared memory, in per cent, below which the carve-out would keep CTAs out for which there are registers:
-/// even without shared memory of its own each CTA takes some. 0 where the assembler has not been asked.
+/// The least shared-memory carve-out, in per cent of an SM's, that lets all CTAs for which there are registers be resident:
+/// even a CTA without shared memory of its own takes what the system reserves. 0 if the kernel was not assembled.
 fn needed_carveout(op: OperationRef, usage: Option<&ResourceUsage>, target: &Target) -> u32 {
     let needed = usage.and_then(|usage| {
         let threads = threads(op).ok()?.iter().map(|count| u64::from(*count)).product();
@@ -184,7 +185,7 @@ fn needed_carveout(op: OperationRef, usage: Option<&ResourceUsage>, target: &Tar
     needed.map_or(0, |percent| percent.min(100))
 }
 
-/// What each parameter holds, by `gl.params`.
+/// Describes each parameter by `gl.params`.
 fn arguments(op: OperationRef, host: &HostFunction, launch: &Launch, sizes: &Sizes) -> Result<Vec<Argument>> {
     if !op.has_attribute(kernel::PARAMS) {
         return Err(broken(op, "a lowered kernel needs gl.params"));
@@ -196,7 +197,7 @@ fn arguments(op: OperationRef, host: &HostFunction, launch: &Launch, sizes: &Siz
     params(op).into_iter().enumerate().map(described).collect()
 }
 
-/// The `gl.params` of a lowered kernel; none where it has none.
+/// The `gl.params` of a lowered kernel; empty if the attribute is absent.
 pub(super) fn params<'c>(op: OperationRef<'c, '_>) -> Vec<ParamAttr<'c>> {
     let list = op.attribute(kernel::PARAMS).ok();
     let list = list.and_then(|list| ArrayAttribute::try_from(list).ok());
@@ -253,7 +254,7 @@ fn argument(param: ParamAttr, host: &HostFunction, launch: &Launch, sizes: &Size
     })
 }
 
-/// The symbols that a kernel's expressions use, in the order of the function's.
+/// The symbols that a kernel's expressions use, in the function's order of symbols.
 fn symbols_of(kernel: &Kernel, sizes: &Sizes) -> Vec<Symbol> {
     let arguments = kernel.args.iter().flat_map(|argument| match argument {
         Argument::Scalar {
@@ -284,11 +285,11 @@ fn symbols_of(kernel: &Kernel, sizes: &Sizes) -> Vec<Symbol> {
     sizes.symbols.iter().filter(used).cloned().collect()
 }
 
-/// The functions in `gpu.module`s, by the names of module and function.
+/// The functions in `gpu.module`s, by the names of the module and the function.
 pub(super) struct Kernels<'c, 'a>(HashMap<(Option<&'c str>, &'c str), OperationRef<'c, 'a>>);
 
 impl<'c, 'a> Kernels<'c, 'a> {
-    /// Those of a module at level `nvvm`.
+    /// Collects those of a module at level `nvvm`.
     pub fn of(module: &'a Module<'c>) -> Self {
         let functions = walk::named(module.as_operation(), "llvm.func").into_iter();
         let named = functions.filter_map(|op| {
@@ -334,7 +335,7 @@ fn threads(op: OperationRef) -> Result<[u32; 3]> {
     Ok([along(0), along(1), along(2)])
 }
 
-/// Reports a kernel that a pass, or whoever wrote this level by hand, left without what a manifest needs.
+/// Reports a kernel that lacks what a manifest needs, by the fault of a pass or of hand-written input.
 fn broken(op: OperationRef, message: &str) -> Error {
     Diagnostic::user(op.location(), message).emit(None);
     Error::user("the kernel's launch cannot be described").diagnosed()

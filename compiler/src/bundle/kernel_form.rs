@@ -1,6 +1,7 @@
-//! What the kernel form says that its lowered kernel does not: the sizes that are equal, and how far accesses reach.
+//! Facts of the kernel form that the lowered kernel no longer has: which sizes are equal, and how far accesses reach.
 //!
-//! It is read before a schedule takes a kernel apart, with the launches as they are then, and kept in neutral terms.
+//! They are read before a schedule takes a kernel apart, together with the launches at that point, and kept independent of
+//! the IR.
 
 use melior::ir::block::BlockArgument;
 use melior::ir::{AffineMap, BlockLike, Module, RegionLike, Value};
@@ -14,7 +15,7 @@ use super::affine;
 use super::host::{self, HostFunction, Launch};
 use crate::error::Result;
 
-/// The host functions and the kernels of a module of level `kernel`, in neutral terms.
+/// The host functions and the kernels of a module of level `kernel`, independent of the IR.
 #[derive(Debug, Clone)]
 pub struct KernelForms {
     functions: Vec<HostFunction>,
@@ -22,7 +23,7 @@ pub struct KernelForms {
 }
 
 impl KernelForms {
-    /// Reads them off a module.
+    /// Reads them from a module.
     ///
     /// # Errors
     ///
@@ -34,8 +35,8 @@ impl KernelForms {
         })
     }
 
-    /// The forms that a function launched, each with its launch, whose buffers are those of `host`: the same function later,
-    /// which may have scratch besides.
+    /// The forms that a function launched, each with its launch. The launch's buffers are those of `host`, the same function
+    /// at a later level, which may have additional scratch.
     pub(super) fn of<'a>(
         &'a self,
         host: &'a HostFunction,
@@ -55,18 +56,18 @@ impl KernelForms {
     }
 }
 
-/// A `norm.kernel`, in neutral terms.
+/// The facts of one `norm.kernel`.
 #[derive(Debug, Clone)]
 pub struct KernelForm {
     /// The kernel's symbol.
     pub symbol: String,
-    /// The size that each dim of its space extends over, where it is just a buffer's.
+    /// By dim of its space: the size that is its extent, if the extent is exactly the size of a buffer.
     extents: Vec<Option<Size>>,
-    /// Buffers' axes that are accessed at exactly one dim: (size, dim).
+    /// The axes of buffers that are indexed by exactly one dim: (size, dim).
     plain_accesses: Vec<(Size, usize)>,
-    /// How far accesses go along axes: the largest coordinate and one more, over the symbols of `sizes`.
+    /// By axis: the largest coordinate accessed plus one, over the symbols of `sizes`.
     reached: Vec<(Size, Expression)>,
-    /// What each symbol of the above stands for.
+    /// Each symbol in `reached`, and the size it stands for.
     sizes: Vec<(String, Option<Size>)>,
 }
 
@@ -87,15 +88,15 @@ impl KernelForm {
             .collect()
     }
 
-    /// Pairs of sizes that the kernel takes to be equal: both are the extent of one dim.
+    /// Pairs of sizes that the kernel assumes to be equal because both are the extent of one dim.
     pub(super) fn equal_sizes(&self) -> impl Iterator<Item = (Size, Size)> + '_ {
         self.plain_accesses
             .iter()
             .filter_map(|(size, dim)| Some((*size, (*self.extents.get(*dim)?)?)))
     }
 
-    /// How far accesses go along axes, with `size` for each size. Not for accesses that are no sums of dims, and not where
-    /// guards say what is accessed.
+    /// By axis: the largest coordinate accessed plus one, with each size replaced by `size`. Accesses that are not affine
+    /// sums of dims are left out, and so are all accesses of a kernel with guards.
     pub(super) fn reached(&self, size: &dyn Fn(Size) -> Option<Expression>) -> Vec<(Size, Expression)> {
         let value = |symbol: &str| {
             let (_, known) = self.sizes.iter().find(|(name, _)| name == symbol)?;
@@ -154,7 +155,8 @@ impl KernelForm {
     }
 }
 
-/// How far an access goes along each axis whose coordinate is a sum of dims alone: what numbers take part in is a condition.
+/// By axis: how far an access goes. Only for coordinates that are sums of dims alone; coordinates with numbers become
+/// conditions.
 fn reach(
     first_dim: usize,
     buffer: Value,
@@ -164,7 +166,7 @@ fn reach(
 ) -> Option<Vec<(Size, Expression)>> {
     let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
     let buffer = argument(buffer)?;
-    // Nothing for a number, which has no end.
+    // `None` for a number, which has no extent.
     let dims = indices
         .iter()
         .map(|index| extents.get(argument(*index)?.checked_sub(first_dim)?))
@@ -192,7 +194,7 @@ fn reach(
     Some(found)
 }
 
-/// `x - 1 + 1` as `x`: what a coordinate that is a dim reaches.
+/// Simplifies `x - 1 + 1` to `x`, the reach of a coordinate that is one dim.
 fn simplified(expression: Expression) -> Expression {
     use norma_bundle::expression::Operation::{Add, Subtract};
     if let Expression::Binary(Add, lhs, rhs) = &expression
@@ -204,7 +206,7 @@ fn simplified(expression: Expression) -> Expression {
     expression
 }
 
-/// The axes of an access that are exactly one dim of the space, the first of which is argument `first_dim`.
+/// The axes of an access whose coordinate is exactly one dim of the space; the first dim is argument `first_dim`.
 fn plain(
     first_dim: usize,
     buffer: Value,
@@ -223,7 +225,7 @@ fn plain(
             Some(Expression::symbol(name))
         })
         .collect::<Option<Vec<_>>>()?;
-    // Sizes may take part in an access, but not in one that is a dim alone.
+    // Sizes may occur in an access, but not in a coordinate that is one dim alone.
     let symbols = vec![Expression::symbol("size"); access.symbol_count()];
     let axes = affine::results(access, &dims, &symbols)?;
     let plain = axes.iter().enumerate().filter_map(|(axis, index)| match index {

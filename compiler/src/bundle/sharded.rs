@@ -1,7 +1,8 @@
-//! Functions that are sharded over devices, whole, beside what each device runs: what the results of all devices are judged by.
+//! Descriptions of functions that are sharded over devices, as a whole, beside the runs of each device: the results of all
+//! devices together are judged by them.
 //!
-//! The runs on one device are those of the pass `norm-shard`, which say on themselves what they are parts of
-//! ([`attribute::SHARDED`]).
+//! The runs on one device are made by the pass `norm-shard`; their attribute [`attribute::SHARDED`] names the function that
+//! they are parts of.
 
 use std::collections::BTreeMap;
 
@@ -22,19 +23,19 @@ use super::kernel_form::KernelForms;
 use super::{SourceConditions, describe as describe_function, sizes};
 use crate::error::{Error, Result};
 
-/// What runs say of the function that they are parts of.
+/// What the attributes of a function's runs say about the whole function.
 #[derive(Debug)]
 struct Described {
     /// Its name.
     function: String,
     devices: i64,
-    /// By the name of an argument or a result, the axis along which it is sharded.
+    /// The axis along which an argument or a result is sharded, by its name.
     axes: BTreeMap<String, usize>,
     /// The names of the runs, in order.
     runs: Vec<String>,
 }
 
-/// The functions of a module that are to be sharded, in a module of their own; nothing where there are none.
+/// Copies the functions of a module that are to be sharded into a module of their own; `None` if there are none.
 pub(crate) fn whole<'c>(module: &Module<'c>) -> Result<Option<Module<'c>>> {
     if !functions(module).into_iter().any(is_asked) {
         return Ok(None);
@@ -49,7 +50,7 @@ pub(crate) fn whole<'c>(module: &Module<'c>) -> Result<Option<Module<'c>>> {
     Ok(Some(copy))
 }
 
-/// Reads what the runs in a module say of the functions that they are parts of.
+/// Collects what the runs in a module say about the functions that they are parts of.
 fn collect(module: &Module) -> Result<Vec<Described>> {
     let mut found = Vec::<Described>::new();
     for run in functions(module) {
@@ -70,7 +71,7 @@ fn collect(module: &Module) -> Result<Vec<Described>> {
     Ok(found)
 }
 
-/// What the run `own` says.
+/// Parses the attribute of the run named `own`.
 fn described(said: Attribute, own: String) -> Option<Described> {
     let said = DictionaryAttribute::try_from(said).ok()?;
     let axes = DictionaryAttribute::try_from(said.element_by_name("axes")?).ok()?;
@@ -89,8 +90,8 @@ fn described(said: Attribute, own: String) -> Option<Described> {
     })
 }
 
-/// Makes the functions of a module that are to be sharded ones of a single device. What is promised of the least and the most that a
-/// shard's extent is, is promised of all of them together.
+/// Turns the functions to be sharded into functions of a single device. A bound on a shard's extent becomes a bound on the
+/// whole extent, multiplied by the number of devices.
 fn unshard(module: &Module, described: &[Described]) -> Result<()> {
     for function in functions(module) {
         let own = described
@@ -128,7 +129,7 @@ fn unshard(module: &Module, described: &[Described]) -> Result<()> {
     Ok(())
 }
 
-/// The attributes of a whole tensor, of those that say of its shards what is promised.
+/// The attributes of a whole tensor, computed from those of its shards.
 fn promises<'c>(
     context: &'c Context,
     of_shard: DictionaryAttribute<'c>,
@@ -167,9 +168,9 @@ fn promises<'c>(
     DictionaryAttribute::new(context, &of_whole)
 }
 
-/// The manifest's description of the functions in `whole`, which the runs in `module` are parts of. `lower` takes them to kernel form, which
-/// says which of their sizes are equal; nothing launches them, and so they go no further. One that takes numbers besides tensors is left
-/// out: their values are known by the kernels that take them.
+/// Describes the functions in `whole`, whose runs are in `module`, for the manifest. `lower` lowers them to kernel form,
+/// which says which of their sizes are equal; they are never launched and so go no further. A function that takes scalars is
+/// left out, because the values of scalars are known only to the kernels that take them.
 pub(crate) fn describe<'c>(
     module: &Module<'c>,
     whole: &mut Module<'c>,
@@ -204,7 +205,7 @@ fn functions<'c, 'a>(module: &'a Module<'c>) -> Vec<OperationRef<'c, 'a>> {
     walk::named(module.as_operation(), "func.func")
 }
 
-/// Whether an argument of a function asks for shards.
+/// Whether an argument of a function asks for sharding.
 fn is_asked(function: OperationRef) -> bool {
     let Ok(list) = function.attribute("arg_attrs").and_then(ArrayAttribute::try_from) else {
         return false;

@@ -1,7 +1,7 @@
-//! Names for the sizes that are known only at launch, and the tensors described with them.
+//! Names the sizes that are known only at launch, and describes the tensors with them.
 //!
-//! Two dims are one size if the kernels say so: a kernel whose space has a dim of extent `dim(%x, 0)` and
-//! which writes `%y` at that dim fixes the first extent of `y` as well.
+//! Two dims share one size if a kernel implies it: a kernel whose space has a dim of extent `dim(%x, 0)` and which writes
+//! `%y` at that dim makes the first extent of `y` equal to that of `x`.
 
 use norma_bundle::manifest::{Symbol, SymbolOf, Tensor};
 use norma_bundle::{Element, Expression};
@@ -12,7 +12,7 @@ use super::kernel::{self, Assumptions, Kernels};
 use super::kernel_form::{KernelForm, KernelForms, Size};
 use crate::error::{Error, Result};
 
-/// What the address of scratch is a multiple of, in bytes.
+/// The alignment of scratch, in bytes.
 const SCRATCH_ALIGNMENT: u64 = norma_dialects::attributes::scratch::ALIGNMENT as u64;
 
 /// The sizes of a host function's tensors, and where a launcher reads them.
@@ -21,7 +21,7 @@ pub(super) struct Sizes {
     pub shapes: Vec<Vec<Expression>>,
     /// For each tensor and dim, its stride in elements.
     pub strides: Vec<Vec<Expression>>,
-    /// Where each symbol of these is read.
+    /// Where a launcher reads each symbol.
     pub symbols: Vec<Symbol>,
 }
 
@@ -43,8 +43,8 @@ impl Sizes {
         Some(shape.fold(Expression::Integer(1), |product, extent| product * extent) * element.bytes() as i64)
     }
 
-    /// The stride of an axis of a buffer, in elements: that of the innermost of its dims along which a step can be made, as
-    /// `memref.collapse_shape` has it.
+    /// The stride of an axis of a buffer, in elements: that of the innermost of its dims whose extent is not 1, which is the
+    /// definition of `memref.collapse_shape`.
     pub fn stride(&self, buffer: &Buffer, axis: usize) -> Option<Expression> {
         let dims = buffer.groups.get(axis)?;
         let has_steps = |dim: &&usize| self.shapes[buffer.tensor][**dim].as_integer() != Some(1);
@@ -53,8 +53,8 @@ impl Sizes {
     }
 }
 
-/// Finds out which dynamic dims are one size, and names each: by the first name that the function gives to one of them
-/// (`norm.sizes`), else `m`, `m1` and so on.
+/// Finds out which dynamic dims are equal, and names each set of equal dims by the first name that the function gives one of
+/// them (`norm.sizes`), or else `m`, `m1` and so on.
 pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
     let mut classes = Classes::new(host);
     for (index, tensor) in host.tensors.iter().enumerate() {
@@ -171,7 +171,8 @@ fn contiguous(shape: &[Expression]) -> Vec<Expression> {
     strides
 }
 
-/// The manifest's tensors, in the order of the arguments, with what the kernels assume of them where these are lowered.
+/// The manifest's tensors, in the order of the arguments, with the kernels' assumptions about them if the kernels are
+/// lowered.
 pub(super) fn tensors(
     host: &HostFunction,
     sizes: &Sizes,
@@ -231,18 +232,18 @@ pub(super) fn tensors(
     Ok(tensors)
 }
 
-/// What the kernels of a function assume of its tensors.
+/// The assumptions of a function's kernels about its tensors.
 struct Assumed {
-    /// By tensor, in bytes.
+    /// The alignment of each tensor, in bytes.
     aligns: Vec<u64>,
-    /// By tensor and dim: what the extent is a multiple of.
+    /// By tensor and dim: a divisor of the extent.
     multiples: Vec<Vec<u64>>,
-    /// By tensor and dim: what the extent at least is.
+    /// By tensor and dim: a lower bound of the extent.
     minimums: Vec<Vec<Expression>>,
 }
 
 impl Assumed {
-    /// What the function's own attributes say.
+    /// Starts with what the function's own attributes state.
     fn of(host: &HostFunction) -> Self {
         let tensors = host.tensors.iter();
         let multiples = |tensor: &HostTensor| {
@@ -259,7 +260,7 @@ impl Assumed {
         }
     }
 
-    /// Adds what the kernel of a launch assumes.
+    /// Adds the assumptions of the kernel of a launch.
     fn add(
         &mut self,
         host: &HostFunction,
@@ -289,8 +290,8 @@ impl Assumed {
         Ok(())
     }
 
-    /// The product of a tensor's dims is a multiple. If what is known of them does not make it one, the last dynamic one
-    /// has to be; of scratch, the argument's dim that gives it its size.
+    /// Requires that the product of some dims of a tensor is a multiple of a number. If what is known does not imply it, the
+    /// last dynamic dim has to be a multiple; for scratch, the argument's dim that determines its size.
     fn require(
         &mut self,
         host: &HostFunction,
@@ -311,7 +312,7 @@ impl Assumed {
         let Some(last) = dims.iter().rev().find(|dim| extent(dim).is_none()) else {
             return Ok(());
         };
-        // The other dims give their part of the multiple.
+        // The other dims contribute their part of the multiple.
         let others = dims.iter().filter(|dim| *dim != last);
         let multiple = others.fold(multiple, |left, dim| {
             left / greatest_common_divisor(left, known_of(dim))
@@ -335,14 +336,14 @@ impl Assumed {
         Ok(())
     }
 
-    /// Adds how far the accesses of a kernel reach, where the sizes alone do not say that they stay within.
+    /// Adds how far the accesses of a kernel reach, where sizes alone do not imply that they stay in bounds.
     fn reach(&mut self, sizes: &Sizes, launch: &Launch, form: &KernelForm) {
         let size = |size: Size| sizes.size(launch.buffers.get(size.buffer)?, size.axis);
         for (reached, expression) in form.reached(&size) {
             let Some(buffer) = launch.buffers.get(reached.buffer) else {
                 continue;
             };
-            // Axes that have been joined are accessed from end to end.
+            // Collapsed axes are accessed from end to end.
             let Some([dim]) = buffer.groups.get(reached.axis).map(Vec::as_slice) else {
                 continue;
             };
@@ -363,7 +364,7 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
     (a / greatest_common_divisor(a, b)).saturating_mul(b)
 }
 
-/// Of two zeros 1.
+/// Euclid's algorithm; returns 1 for two zeros.
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y != 0 {
@@ -372,7 +373,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     x.max(1)
 }
 
-/// Disjoint sets of the tensors' dims.
+/// Disjoint sets (union-find) of the tensors' dims.
 struct Classes {
     first: Vec<usize>,
     parent: Vec<usize>,
@@ -396,7 +397,7 @@ impl Classes {
         self.first[argument] + dim
     }
 
-    /// The dims that the function gives a name to, with it.
+    /// The dims to which the function gives a name, with their names.
     fn given<'h>(&self, host: &'h HostFunction) -> Vec<(usize, &'h str)> {
         let of_tensor = |(index, tensor): (usize, &'h HostTensor)| {
             let names = tensor.sizes.iter().zip(&tensor.shape).enumerate();
@@ -407,7 +408,7 @@ impl Classes {
         host.tensors.iter().enumerate().flat_map(of_tensor).collect()
     }
 
-    /// The smallest slot of a set, so that a size is named for the first tensor that has it.
+    /// The representative of a set: its smallest slot, so that a size is named after the first tensor that has it.
     fn find(&self, mut slot: usize) -> usize {
         while self.parent[slot] != slot {
             slot = self.parent[slot];

@@ -1,4 +1,4 @@
-//! Tensor maps among a kernel's parameters: what a launcher encodes, and for which sizes it can.
+//! Tensor maps among a kernel's parameters: what a launcher encodes, and for which sizes it can be encoded.
 
 use melior::ir::OperationRef;
 use norma_bundle::manifest::TensorMap;
@@ -11,7 +11,7 @@ use super::kernel::params;
 use super::sizes::Sizes;
 use crate::error::{Error, Result};
 
-/// The sizes that the tensor maps of a lowered kernel are for: buffer, axis, and where its size lies.
+/// The bounds that the tensor maps of a lowered kernel put on sizes: buffer, axis, and interval.
 pub(super) fn bounds(kernel: OperationRef) -> Vec<(usize, usize, Interval)> {
     let maps = params(kernel)
         .into_iter()
@@ -30,11 +30,11 @@ pub(super) fn bounds(kernel: OperationRef) -> Vec<(usize, usize, Interval)> {
     axes.map(bound).collect()
 }
 
-/// Refuses maps of scratch: the manifest's are of tensors.
+/// Refuses a tensor map of scratch: the manifest has maps of tensors only.
 ///
 /// # Errors
 ///
-/// Unsupported, where a launch's kernel has one.
+/// Unsupported, if the kernel of a launch has such a map.
 pub(super) fn check(kernel: OperationRef, host: &HostFunction, launch: &Launch) -> Result<()> {
     for param in params(kernel) {
         let buffer = usize::try_from(param.argument()).ok();
@@ -52,7 +52,8 @@ pub(super) fn check(kernel: OperationRef, host: &HostFunction, launch: &Launch) 
     Ok(())
 }
 
-/// The map of a buffer for a parameter; `None` where its sizes or strides are not known. Its axes count from the innermost there.
+/// Describes the map of a buffer for a parameter; `None` if a size or a stride is unknown. A map lists its axes from the
+/// innermost.
 pub(super) fn describe(
     param: ParamAttr,
     host: &HostFunction,
@@ -63,11 +64,11 @@ pub(super) fn describe(
     let extents = param.r#box();
     let axes = || (0..extents.len()).rev();
     let bytes = tensor.element.bytes() as i64;
-    // No map has an extent of 0; a kernel copies nothing then.
+    // A tensor map cannot have an extent of 0; the kernel copies nothing in that case.
     let size = |axis: usize| Some(sizes.size(buffer, axis)?.maximum(1));
     let stride = |axis: usize| {
         let stride = sizes.stride(buffer, axis)? * bytes;
-        // Along an axis of one element a caller's stride may be any number, which the engine has to take all the same.
+        // Along an axis of one element a caller may pass any stride; rounding makes it one that the copy engine accepts.
         let is_callers = tensor.strides.is_some() && stride.as_integer().is_none();
         Some(match is_callers {
             true => stride.ceil_divide(COPY_ENGINE_GRANULE) * COPY_ENGINE_GRANULE,

@@ -1,4 +1,4 @@
-//! What ops that say how a tensor is seen say of it: reshapes, casts and slices.
+//! The reshapes, casts and slices of tensors, and what they say about sizes and offsets.
 
 use melior::ir::attribute::ArrayAttribute;
 use melior::ir::block::BlockArgument;
@@ -11,7 +11,7 @@ use norma_passes::mlir::walk;
 
 use super::host::number_symbol;
 
-/// Whether an op says how a tensor is seen.
+/// Whether an op is a view of a tensor.
 pub(super) fn is_view(op: OperationRef) -> bool {
     [
         "tensor.cast",
@@ -22,7 +22,7 @@ pub(super) fn is_view(op: OperationRef) -> bool {
     .contains(&op_name(op))
 }
 
-/// The groups of axes of a reshape.
+/// The reassociation groups of a reshape.
 pub(super) fn groups(op: OperationRef) -> Option<Vec<Vec<usize>>> {
     fn list(attribute: Attribute) -> Option<Vec<Attribute>> {
         let array = ArrayAttribute::try_from(attribute).ok()?;
@@ -36,18 +36,18 @@ pub(super) fn groups(op: OperationRef) -> Option<Vec<Vec<usize>>> {
         .collect()
 }
 
-/// What of each axis is in a slice.
+/// The part of each axis that a slice selects.
 pub(super) struct Slice<'c, 'a> {
-    /// Where it begins.
+    /// The first element.
     pub offsets: Vec<Number<'c, 'a>>,
-    /// How many elements it has.
+    /// The number of elements.
     pub sizes: Vec<Number<'c, 'a>>,
-    /// How far these are apart.
+    /// The distance between neighbouring elements.
     pub strides: Vec<Number<'c, 'a>>,
 }
 
 impl<'c, 'a> Slice<'c, 'a> {
-    /// The lists of a `tensor.extract_slice`.
+    /// Reads the lists of a `tensor.extract_slice`.
     pub fn of(op: OperationRef<'c, 'a>) -> Option<Self> {
         let mut operands = Operands { op, next: 1 };
         Some(Self {
@@ -57,7 +57,7 @@ impl<'c, 'a> Slice<'c, 'a> {
         })
     }
 
-    /// The operands that are taken as the dynamic sizes of the result.
+    /// The operands that give the dynamic sizes of the result.
     pub fn asked_sizes(&self) -> Vec<Value<'c, 'a>> {
         let dynamic = self.sizes.iter().filter_map(|size| match size {
             Number::Static(_) => None,
@@ -67,7 +67,7 @@ impl<'c, 'a> Slice<'c, 'a> {
     }
 }
 
-/// A number that an op has as an attribute or takes as an operand.
+/// A number that an op holds as an attribute or takes as an operand.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Number<'c, 'a> {
     /// As an attribute.
@@ -82,7 +82,8 @@ impl Number<'_, '_> {
         self.expression()?.as_integer()
     }
 
-    /// The number over the [`number_symbol`]s of the function's arguments, if it is a sum of multiples of these.
+    /// The number over the [`number_symbol`]s of the function's arguments, if it is computed from these by additions,
+    /// subtractions and multiplications.
     pub fn expression(&self) -> Option<Expression> {
         match self {
             Number::Static(number) => Some(Expression::Integer(*number)),
@@ -106,14 +107,14 @@ fn expression(value: Value) -> Option<Expression> {
     }
 }
 
-/// The operands of a slice behind its source, which its lists of numbers take one after the other.
+/// The operands of a slice behind its source, which the lists of numbers consume one after the other.
 struct Operands<'c, 'a> {
     op: OperationRef<'c, 'a>,
     next: usize,
 }
 
 impl<'c, 'a> Operands<'c, 'a> {
-    /// The next list, whose numbers are in an attribute but for those that stand for an operand.
+    /// Reads the next list. An entry is a number in the attribute, or a placeholder for the next operand.
     fn numbers(&mut self, name: &str) -> Option<Vec<Number<'c, 'a>>> {
         // SAFETY: the function takes no arguments.
         let dynamic = unsafe { mlir_sys::mlirShapedTypeGetDynamicSize() };

@@ -1,9 +1,9 @@
-//! Writes a bundle into a folder, so that whoever reads it there finds the old one or the new one, whole.
+//! Writes a bundle into a folder so that a concurrent reader finds either the old bundle or the new one, complete.
 //!
-//! Files are named by their content, so that none that a manifest names is ever changed: an update adds its files, then
-//! replaces the manifest in one step, and removes what nothing names any more only after that. What a run that was
-//! stopped left behind, the next one removes. It removes only files whose names are what their contents ask for: no name
-//! in an old manifest is trusted. The folder is locked meanwhile, for runs at the same time.
+//! Files are named by their content, so that no file that a manifest names ever changes. An update adds its files, then
+//! replaces the manifest in one step (a rename), and only then removes files that nothing names any more. The next run
+//! removes what an interrupted run left behind. It removes only files whose names match the hashes of their contents: it
+//! trusts no name in an old manifest. The folder is locked in the meantime against concurrent runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -17,15 +17,15 @@ use sha2::{Digest, Sha256};
 use super::Bundle;
 use crate::error::{Error, Result};
 
-/// What files of a bundle end in, before which the hash of their content stands.
+/// The extensions of a bundle's files, which follow the hash of the content.
 const EXTENSIONS: [&str; 3] = [".cubin", ".nvvm.mlir", ".ptx"];
-/// What the name of a file ends in that is not all written yet.
+/// The extension of a file that is still being written.
 const PARTIAL: &str = ".partial";
-/// Bytes of a content's SHA-256 in a file's name.
+/// The number of bytes of the content's SHA-256 in a file's name.
 const HASH_BYTES: usize = 8;
 
-/// Writes one bundle for each target: into `root` if there is one, else into `root/<target>`. A manifest that a run for
-/// one target left in `root`, which a launcher would take before theirs, is removed.
+/// Writes one bundle for each target: into `root` if there is only one, else into `root/<target>`. With several targets it
+/// removes a manifest that an earlier run for one target left in `root`, because a launcher would prefer that one.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ fn failed(folder: &Path, error: io::Error) -> Error {
 fn lock(folder: &Path) -> io::Result<File> {
     let file = File::open(folder)?;
     match file.lock() {
-        // A file system without locks: two runs at a time are the user's to avoid.
+        // A file system without locks: the user has to avoid concurrent runs.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
         locked => locked.map(|()| file),
     }
@@ -80,13 +80,13 @@ impl Bundle {
         let mut write = || {
             fs::create_dir_all(folder)?;
             let _locked = lock(folder)?;
-            // A folder of the manifest's name would stop the last step.
+            // A folder with the manifest's name would make the final rename fail.
             if folder.join(FILE_NAME).is_dir() {
                 let message = format!("'{FILE_NAME}' is a folder there");
                 return Err(io::Error::new(io::ErrorKind::IsADirectory, message));
             }
             for (name, bytes) in &files {
-                // One that is there already may be in use, and one that a full disk cut short must go.
+                // A file that is there already may be in use and stays; a file that a full disk cut short is replaced.
                 if fs::read(folder.join(name)).is_ok_and(|there| there == *bytes) {
                     continue;
                 }
@@ -98,7 +98,7 @@ impl Bundle {
             sweep(folder, &files.keys().cloned().collect())
         };
         write().map_err(|error| {
-            // What matters is the first error; what cannot be removed either is the same trouble, and the next run's.
+            // The first error is reported; what cannot be removed here is left to the next run.
             for name in &added {
                 fs::remove_file(folder.join(name)).ok();
             }
@@ -109,7 +109,7 @@ impl Bundle {
         })
     }
 
-    /// The files by names that hold the hash of their content, and a manifest that uses these names.
+    /// Names the files by the hash of their content, and returns a manifest that uses these names.
     fn by_content(&self) -> (Manifest, BTreeMap<String, &[u8]>) {
         let cubins = self.cubins.iter().map(|(name, bytes)| (name, bytes.as_slice()));
         let texts = self.modules.iter().chain(&self.ptx);
@@ -142,7 +142,7 @@ impl Bundle {
     }
 }
 
-/// Writes a file under another name first, so that it is there whole or not at all.
+/// Writes a file under a temporary name and renames it, so that it appears complete or not at all.
 fn place(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let partial = folder.join(format!(".{name}{PARTIAL}"));
     let placed = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, folder.join(name)));
@@ -151,7 +151,7 @@ fn place(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Removes files of bundles that are not among `kept`, and what a run that was stopped did not finish.
+/// Removes the bundle files that are not in `kept`, and unfinished files of an interrupted run.
 fn sweep(folder: &Path, kept: &BTreeSet<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -174,7 +174,7 @@ fn sweep(folder: &Path, kept: &BTreeSet<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether all files that a manifest in `folder` names are there, with the contents that their names ask for.
+/// Whether all files that a manifest in `folder` names exist, with contents that match the hashes in their names.
 pub fn is_whole(folder: &Path, manifest: &Manifest) -> bool {
     let kernels = manifest.functions.iter().flat_map(|function| &function.kernels);
     let mut names = kernels.flat_map(|kernel| {
@@ -187,7 +187,7 @@ pub fn is_whole(folder: &Path, manifest: &Manifest) -> bool {
     })
 }
 
-/// `kernel.sm_90a.cubin` as `kernel.sm_90a.0123456789abcdef.cubin`.
+/// Inserts the hash: `kernel.sm_90a.cubin` becomes `kernel.sm_90a.0123456789abcdef.cubin`.
 fn name_by_content(name: &str, bytes: &[u8]) -> String {
     let extension = EXTENSIONS.iter().find(|extension| name.ends_with(*extension));
     let stem = extension
@@ -196,7 +196,7 @@ fn name_by_content(name: &str, bytes: &[u8]) -> String {
     format!("{stem}.{}{}", content_hash(bytes), extension.unwrap_or(&""))
 }
 
-/// The hash that the name of a bundle's file holds.
+/// The hash in the name of a bundle's file.
 fn hash_in(name: &str) -> Option<&str> {
     let stem = EXTENSIONS
         .iter()
@@ -237,7 +237,7 @@ mod tests {
             .collect()
     }
 
-    /// What the folder's manifest names, read.
+    /// The content of the cubin that the folder's manifest names.
     fn cubin_of(folder: &Path) -> String {
         let manifest = Manifest::load(folder).unwrap();
         fs::read_to_string(folder.join(&manifest.functions[0].kernels[0].cubin)).unwrap()
@@ -250,7 +250,7 @@ mod tests {
         bundle("old").write(&folder).unwrap();
         let old = names(&folder);
         fs::write(folder.join("notes.cubin"), "mine").unwrap();
-        // A name like a bundle's, for another content.
+        // Looks like a bundle's file, but its content has another hash.
         fs::write(folder.join("k.sm_90a.0123456789abcdef.cubin"), "mine").unwrap();
         bundle("new").write(&folder).unwrap();
         assert_eq!(cubin_of(&folder), "new");
@@ -267,7 +267,7 @@ mod tests {
     fn a_run_that_stops_before_its_end_leaves_the_old_bundle() {
         let root = tempfile::tempdir().unwrap();
         bundle("old").write(root.path()).unwrap();
-        // All that an update does before it replaces the manifest.
+        // Does what an update does before it replaces the manifest.
         let new = bundle("new");
         let (_, files) = new.by_content();
         for (name, bytes) in files {

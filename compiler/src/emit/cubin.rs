@@ -1,4 +1,4 @@
-//! From PTX to a cubin, by NVIDIA's PTX compiler library in this process or by a child `ptxas`.
+//! Assembles PTX to a cubin, by NVIDIA's PTX compiler library in this process or by a child `ptxas`.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::target::Target;
 pub struct Cubin {
     /// The ELF image.
     pub bytes: Vec<u8>,
-    /// What each kernel uses, in the order of the PTX.
+    /// The resource usage of each kernel, in the order of the PTX.
     pub kernels: Vec<ResourceUsage>,
     /// The assembler's verbose log.
     pub log: String,
 }
 
-/// Something that assembles PTX. Both kinds give the same cubin for the same release.
+/// An assembler of PTX. Both kinds produce the same cubin for the same release.
 #[derive(Debug, Clone)]
 pub enum Assembler {
     /// The library linked into this process.
@@ -28,7 +28,7 @@ pub enum Assembler {
     Ptxas(Ptxas),
 }
 
-/// The option by which PTX's lines reach the machine code; nothing for PTX without any.
+/// The option that carries line numbers from PTX into the machine code; `None` for PTX without `.loc` directives.
 pub(super) fn line_info(ptx: &str) -> Option<&'static str> {
     let is_line = |line: &str| line.trim_start().starts_with(".loc");
     ptx.lines().any(is_line).then_some("--generate-line-info")
@@ -50,12 +50,12 @@ pub(super) fn with_log(error: Error, log: &str) -> Error {
 }
 
 impl Assembler {
-    /// Finds an assembler for a target: the given `ptxas`, else the one that `NORMA_PTXAS` names, else the
-    /// linked library, else a `ptxas` on `PATH` or in the set-up's folder.
+    /// Finds an assembler for a target: the given `ptxas`, else the one that `NORMA_PTXAS` names, else the linked library,
+    /// else a `ptxas` on `PATH` or in the set-up's folder.
     ///
     /// # Errors
     ///
-    /// None is there, or the one asked for is too old for the target.
+    /// No assembler was found, or the one asked for is too old for the target.
     pub fn locate(explicit: Option<&Path>, target: &Target) -> Result<Self> {
         if let Some(ptxas) = Ptxas::chosen(explicit, target)? {
             return Ok(Self::Ptxas(ptxas));
@@ -66,11 +66,11 @@ impl Assembler {
         return Ptxas::search(target).map(Self::Ptxas);
     }
 
-    /// Assembles PTX for a target. `name` says in messages what is being assembled.
+    /// Assembles PTX for a target. `name` identifies the module in messages.
     ///
     /// # Errors
     ///
-    /// What the assembler rejects, with its log as notes; or a `ptxas` that does not run.
+    /// PTX that the assembler rejects, with its log as notes; or a `ptxas` that does not run.
     pub fn assemble(&self, ptx: &str, name: &str, target: &Target) -> Result<Cubin> {
         let (bytes, log) = match self {
             #[cfg(norma_nvptxcompiler)]
@@ -84,7 +84,7 @@ impl Assembler {
         })
     }
 
-    /// What assembles, for reports.
+    /// Describes the assembler for reports.
     pub fn describe(&self) -> String {
         match self {
             #[cfg(norma_nvptxcompiler)]
@@ -93,7 +93,7 @@ impl Assembler {
         }
     }
 
-    /// The CUDA release that the assembler is of, such as `13.0`, which alone decides what it makes of PTX.
+    /// The CUDA release of the assembler, such as `13.0`; the cubin for a given PTX depends on it alone.
     pub fn release(&self) -> String {
         match self {
             #[cfg(norma_nvptxcompiler)]

@@ -1,13 +1,13 @@
-//! What ptxas gets wrong, and how PTX is written to avoid it.
+//! Works around miscompilations of ptxas by rewriting PTX.
 //!
-//! ptxas 13.0.88 makes one `VIMNMX3` of `max(max(a, -b), c)` and drops the negation of its middle operand, for signed
-//! integers and for minima too, on sm_90 and sm_100 at every level of optimisation but 0. On an H200 the largest of
-//! -63, ..., 0 then came out as 63. LLVM writes every integer negation as `neg`, so that is what is replaced: `not` and an
-//! addition of 1 give the same number, and ptxas keeps both. Floats are negated by other instructions.
+//! ptxas 13.0.88 fuses `max(max(a, -b), c)` into one `VIMNMX3` and drops the negation of its middle operand, for signed
+//! integers and for minima too, on sm_90 and sm_100 at every level of optimisation but 0. On an H200 the maximum of -63, ...,
+//! 0 then came out as 63. LLVM emits every integer negation as `neg`, so that instruction is replaced: `not` and an addition
+//! of 1 give the same number, and ptxas keeps both. Floats are negated by other instructions.
 
 use std::fmt::Write as _;
 
-/// Writes integer negations of 16 and 32 bits another way.
+/// Replaces integer negations of 16 and 32 bits by equivalent instructions.
 pub fn avoid(ptx: &str) -> String {
     let mut text = String::with_capacity(ptx.len());
     for line in ptx.split_inclusive('\n') {

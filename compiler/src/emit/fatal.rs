@@ -1,7 +1,7 @@
-//! What happens when LLVM gives up: a message that names the kernel, and an exit without a core dump.
+//! Handles fatal errors of LLVM: prints a message that names the module, and exits without a core dump.
 //!
-//! LLVM's fatal errors cannot be recovered from: its handler must not return. The feature gate is there so
-//! that no input reaches this; getting here is a bug of the gate.
+//! LLVM's fatal errors cannot be recovered from: the handler must not return. The feature gate ensures that no input gets
+//! here; reaching this handler is a bug of the gate.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};

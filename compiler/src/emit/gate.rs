@@ -1,6 +1,6 @@
-//! Refuses, before LLVM sees it, what a target or LLVM's NVPTX backend cannot select.
+//! Refuses what a target or LLVM's NVPTX backend cannot select, before LLVM sees it.
 //!
-//! The backend ends the process on such ops, so the check is closed: an op passes only if [`needs`] lists it.
+//! The backend aborts the process on such ops, so the check is a closed list: an op passes only if [`needs`] lists it.
 //! **Invariant:** no module that passes makes LLVM abort.
 
 mod needs;
@@ -13,22 +13,22 @@ use norma_passes::mlir::walk;
 use crate::error::{Error, Result};
 use crate::target::{Feature, Target};
 
-/// Whether something can be generated, and for which targets.
+/// What a target needs so that code for an op can be generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
     /// For every target.
     Nothing,
     /// For the targets that have a feature.
     Feature(Feature),
-    /// For none; the text says what to use instead.
+    /// No target can; the text says what to use instead.
     Never(&'static str),
 }
 
-/// Checks every op of a module at the `nvvm` level, and reports each that the target cannot have.
+/// Checks every op of a module at the `nvvm` level, and reports each that the target does not support.
 ///
 /// # Errors
 ///
-/// Any op was reported; the diagnostics say at which location, and which targets have the feature.
+/// At least one op was reported; the diagnostics give its location and the targets that have the feature.
 pub fn check(module: OperationRef, target: &Target) -> Result<()> {
     let mut refused = 0;
     for op in walk::pre_order(module) {
@@ -54,9 +54,9 @@ pub fn check(module: OperationRef, target: &Target) -> Result<()> {
     }
 }
 
-/// The name of a module, which names a file too, or of a function with a body, if PTX does not take it.
+/// The name of a module (which also names a file) or of a function with a body, if it is not a valid PTX identifier.
 fn unspeakable_name<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
-    // Symbols alone are asked for a region: the error of an op that has none prints the op.
+    // Only symbols are asked for a region: melior's error for an op without one prints the op.
     let name = norma_dialects::symbol_name(op)?;
     op.region(0).ok()?.first_block()?;
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
@@ -64,7 +64,7 @@ fn unspeakable_name<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
     (!is_identifier).then_some(name)
 }
 
-/// What to tell about an op, if its need is not met.
+/// The message for an op whose need is not met.
 fn objection(op: OperationRef, need: Need, target: &Target) -> Option<String> {
     let name = norma_dialects::op_name(op);
     match need {

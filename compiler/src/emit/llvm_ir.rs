@@ -1,4 +1,4 @@
-//! From the LLVM and NVVM dialects to an LLVM module, optimised for the target.
+//! Translates the LLVM and NVVM dialects to an LLVM module, and optimises it for the target.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
@@ -17,7 +17,7 @@ use melior::ir::OperationRef;
 use super::fatal;
 use crate::error::{Error, Result};
 
-/// An LLVM context that collects LLVM's error diagnostics; LLVM's own handler prints the first one and exits.
+/// An LLVM context that collects LLVM's error diagnostics; LLVM's default handler prints the first one and exits.
 pub struct LlvmContext {
     // Dropped before `errors`, which its handler points to.
     context: Context,
@@ -42,7 +42,7 @@ impl LlvmContext {
         Self { context, errors }
     }
 
-    /// Fails if LLVM has reported an error since the last call; `action` says what was being done.
+    /// Fails if LLVM has reported an error since the last call; `action` names the current stage in the message.
     pub(super) fn check(&self, action: &str) -> Result<()> {
         let errors = self.errors.take();
         if errors.is_empty() {
@@ -52,7 +52,7 @@ impl LlvmContext {
         Err(errors.into_iter().fold(error, Error::note))
     }
 
-    /// Translates a `gpu.module`, or a `builtin.module` that holds the same ops, for the machine.
+    /// Translates a `gpu.module`, or a `builtin.module` with the same contents, for the machine.
     ///
     /// The MLIR context must have the LLVM translations registered, and the module must have passed
     /// [`super::gate::check`].

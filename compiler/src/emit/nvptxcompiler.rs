@@ -1,4 +1,4 @@
-//! NVIDIA's PTX compiler library, statically linked: what `ptxas` does, without a child process.
+//! Assembles PTX with NVIDIA's PTX compiler library, which is statically linked: like `ptxas`, but without a child process.
 //!
 //! The declarations follow `nvPTXCompiler.h` of CUDA 13.0.
 
@@ -34,7 +34,7 @@ unsafe extern "C" {
     fn nvPTXCompilerGetInfoLog(compiler: Handle, log: *mut c_char) -> c_int;
 }
 
-/// One compilation; the library's handle, destroyed on every path.
+/// One compilation: owns the library's handle and destroys it on every path.
 struct Compilation(Handle);
 
 impl Drop for Compilation {
@@ -56,7 +56,7 @@ impl Compilation {
         if unsafe { size(self.0, &raw mut length) } != SUCCESS {
             return None;
         }
-        // The library writes a NUL after a log and does not count it.
+        // The library terminates a log with a NUL that it does not count.
         let mut buffer = vec![0_u8; length + 1];
         // SAFETY: the buffer holds what the library said it would write.
         if unsafe { contents(self.0, buffer.as_mut_ptr().cast()) } != SUCCESS {
@@ -76,15 +76,15 @@ impl Compilation {
     }
 }
 
-/// The CUDA release that the library is of.
+/// The CUDA release of the library.
 pub(super) fn release() -> String {
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: both are writable. It fails for null pointers alone.
+    // SAFETY: both are writable. The call fails only for null pointers.
     unsafe { nvPTXCompilerGetVersion(&raw mut major, &raw mut minor) };
     format!("{major}.{minor}")
 }
 
-/// Assembles PTX; gives the cubin and the verbose log.
+/// Assembles PTX; returns the cubin and the verbose log.
 pub(super) fn assemble(ptx: &str, name: &str, target: &Target) -> Result<(Vec<u8>, String)> {
     let internal = |what: &str| Error::internal(format!("the PTX compiler library {what} for '{name}'"));
     let text =

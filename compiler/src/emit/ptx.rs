@@ -1,4 +1,4 @@
-//! From LLVM IR to PTX with LLVM's NVPTX backend.
+//! Generates PTX from LLVM IR with LLVM's NVPTX backend.
 
 use inkwell::OptimizationLevel;
 use inkwell::module::Module;
@@ -11,7 +11,7 @@ use crate::target::Target;
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
-/// Makes LLVM's code generator for a target.
+/// Creates LLVM's code generator for a target.
 ///
 /// # Errors
 ///
@@ -32,11 +32,11 @@ pub fn target_machine(target: &Target) -> Result<TargetMachine> {
         .ok_or_else(|| Error::internal(format!("LLVM has no code generator for '{}'", target.name)))
 }
 
-/// Generates PTX text, written so that ptxas gets it right ([`errata`]).
+/// Generates PTX text, with workarounds for faults of ptxas ([`errata`]).
 ///
 /// # Errors
 ///
-/// What LLVM's code generator reports.
+/// The errors of LLVM's code generator.
 pub fn generate(context: &LlvmContext, module: &Module, machine: &TargetMachine) -> Result<String> {
     let buffer = machine
         .write_to_memory_buffer(module, FileType::Assembly)

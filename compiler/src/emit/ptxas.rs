@@ -1,4 +1,4 @@
-//! A `ptxas` of the machine as a child process: finding one that is new enough, and running it.
+//! Finds a `ptxas` on the machine that is new enough, and runs it as a child process.
 
 use std::env;
 use std::ffi::OsStr;
@@ -18,13 +18,13 @@ use crate::target::Target;
 /// Where the set-up puts the toolchain, below the folder of the workspace.
 const SETUP: &str = ".toolchain/cuda-13.0.88/bin/ptxas";
 
-/// How long a `ptxas` may take to say its release, which takes milliseconds.
+/// The time limit for a `ptxas` to print its release, which takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A CUDA release, major and minor.
 type Release = (u32, u32);
 
-/// A `ptxas` executable that has said its release.
+/// A `ptxas` executable whose release is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ptxas {
     path: PathBuf,
@@ -32,7 +32,7 @@ pub struct Ptxas {
 }
 
 impl Ptxas {
-    /// The `ptxas` that the caller or `NORMA_PTXAS` asks for, if either does.
+    /// The `ptxas` that the caller or `NORMA_PTXAS` asks for, if any.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Ptxas {
     ///
     /// # Errors
     ///
-    /// There is none; the notes say where it was looked for and what each one's release is.
+    /// There is none; the notes list the places searched and the release of each `ptxas` found.
     pub fn search(target: &Target) -> Result<Self> {
         let needed = target.cuda_release;
         let mut looked = vec![format!(
@@ -92,7 +92,7 @@ impl Ptxas {
     ///
     /// # Errors
     ///
-    /// It is no ptxas, or does not answer within `limit`; in words that follow its name.
+    /// It is no ptxas, or does not answer within `limit`; the message is a predicate that follows the executable's name.
     fn probe(path: &Path, limit: Duration) -> std::result::Result<Self, String> {
         let no_ptxas = || "is no ptxas that runs".to_owned();
         let mut child = Command::new(path)
@@ -104,16 +104,16 @@ impl Ptxas {
             .map_err(|_| no_ptxas())?;
         let mut stdout = child.stdout.take().ok_or_else(no_ptxas)?;
         let (sender, receiver) = mpsc::channel();
-        // Whatever the child has started may hold its output open, so that reading may outlast it.
+        // A grandchild may hold the output open, so that reading may outlast the child.
         thread::spawn(move || {
             let mut text = Vec::new();
             if stdout.read_to_end(&mut text).is_ok() {
-                // Nobody receives it past the limit.
+                // After the time limit nobody receives it.
                 sender.send(text).ok();
             }
         });
         let answer = receiver.recv_timeout(limit);
-        // It has said all that it says, or takes too long; one that has ended is only waited for.
+        // The child has printed everything, or takes too long; killing a child that has ended does nothing.
         child.kill().ok();
         child.wait().ok();
         let text = answer.map_err(|_| format!("does not answer --version within {} s", limit.as_secs()))?;
@@ -135,7 +135,7 @@ impl Ptxas {
         .note(SET_UP)
     }
 
-    /// Assembles PTX; gives the cubin and the verbose log.
+    /// Assembles PTX; returns the cubin and the verbose log.
     pub(super) fn assemble(&self, ptx: &str, name: &str, target: &Target) -> Result<(Vec<u8>, String)> {
         let failed = |error: std::io::Error| {
             Error::user(format!(
@@ -197,7 +197,7 @@ impl Ptxas {
 const SET_UP: &str =
     "`cargo xtask setup` installs ptxas 13.0.88 into the workspace; --ptxas or NORMA_PTXAS name another";
 
-/// The files named ptxas on `PATH`, then those where the set-up puts one in a folder above this executable.
+/// The files named ptxas on `PATH`, then those that the set-up installs in a folder above this executable.
 fn candidates() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let on_path = env::split_paths(&path).map(|folder| folder.join("ptxas"));
@@ -206,7 +206,7 @@ fn candidates() -> Vec<PathBuf> {
     on_path.chain(set_up).filter(|ptxas| ptxas.is_file()).collect()
 }
 
-/// Reads `release 13.0` out of what `ptxas --version` prints.
+/// Parses `release 13.0` in the output of `ptxas --version`.
 fn parse_release(version: &str) -> Option<Release> {
     let (_, rest) = version.split_once("release ")?;
     let (major, rest) = rest.split_once('.')?;
@@ -245,8 +245,8 @@ mod tests {
     fn script(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ptxas");
-        // A process of its own writes it: one that another test starts meanwhile would inherit a file that this one has open, and what is
-        // open for writing cannot be executed.
+        // A child process writes it: a process that another test starts in the meantime would inherit a file descriptor that
+        // this process holds open, and a file that is open for writing cannot be executed.
         let write = "printf '#!/bin/sh\n%s\n' \"$1\" > \"$2\" && chmod +x \"$2\"";
         let mut shell = Command::new("sh");
         shell.args(["-c", write, "sh", text]).arg(&path);

@@ -1,26 +1,26 @@
-//! What a kernel uses of the SM, read from the assembler's verbose log.
+//! Reads a kernel's resource usage from the assembler's verbose log.
 //!
-//! ptxas and libnvptxcompiler print the same figures, on lines with other beginnings; there is no other
-//! interface to them short of loading the cubin in a driver.
+//! ptxas and libnvptxcompiler print the same figures, on lines with different prefixes; the only other way to get them is to
+//! load the cubin in a driver.
 
 /// The resources of one kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourceUsage {
     /// The kernel's symbol.
     pub symbol: String,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Named barriers of a CTA.
+    /// Named barriers per CTA.
     pub barriers: u32,
-    /// Static shared memory of a CTA, in bytes.
+    /// Static shared memory per CTA, in bytes.
     pub static_shared_bytes: u32,
-    /// Local memory of a thread for its stack frame, in bytes.
+    /// Local memory per thread for its stack frame, in bytes.
     pub stack_bytes: u32,
     /// Bytes of spill stores and spill loads in the code.
     pub spill_bytes: u32,
 }
 
-/// Reads the usage of every kernel that a verbose log tells of, in the log's order.
+/// Parses the usage of every kernel in a verbose log, in the log's order.
 pub(super) fn parse_log(log: &str) -> Vec<ResourceUsage> {
     let mut kernels: Vec<ResourceUsage> = Vec::new();
     for line in log.lines() {

@@ -1,4 +1,4 @@
-//! The shapes of an op's operands and results, from that of its first operand.
+//! Derives the shapes of an op's operands and results from the shape of its first operand.
 
 use norma_dialects::named_op::{ChoiceKind, Shape, Tensor};
 
@@ -6,7 +6,7 @@ use super::{Extent, Preset};
 use crate::error::{Error, Result};
 
 impl Preset {
-    /// The shape of an operand or result; nothing for an extent that has no name.
+    /// The shape of an operand or result; `None` for a dynamic extent without a name.
     pub(super) fn shape_of(&self, tensor: &Tensor) -> Result<Vec<Option<Extent>>> {
         let all = || self.shape.iter().cloned().map(Some);
         Ok(match tensor.shape {
@@ -57,7 +57,7 @@ impl Preset {
                 blocks
                     .map(|(extent, block)| match (extent, block) {
                         (extent, 1) => extent,
-                        // What does not divide is the verifier's to refuse.
+                        // The verifier refuses an extent that the block does not divide.
                         (Some(Extent::Static(extent)), block) => Some(Extent::Static(extent / block)),
                         _ => None,
                     })
@@ -72,7 +72,8 @@ impl Preset {
         })
     }
 
-    /// The shape of the first operand with another extent of its last axis; nothing in its place where the extent has a name.
+    /// The shape of the first operand with `extent` applied to its last axis; the result is `None` there if that extent is
+    /// dynamic.
     fn with_last_axis(&self, extent: impl FnOnce(i64) -> Option<i64>) -> Vec<Option<Extent>> {
         let mut shape: Vec<_> = self.shape.iter().cloned().map(Some).collect();
         if let Some(last) = shape.last_mut() {
@@ -84,12 +85,12 @@ impl Preset {
         shape
     }
 
-    /// Whether an attribute that may say something by being there, at that position of those that decide a shape, is.
+    /// Whether the attribute at `position` of those that a shape depends on is a flag that is set.
     fn is_given(&self, by: &'static [&'static str], position: usize) -> Result<bool> {
         Ok(by.len() > position && self.word(by, position)? == "true")
     }
 
-    /// What is said of an attribute that decides a shape, or its default.
+    /// The value given for an attribute that a shape depends on, or its default.
     fn word(&self, by: &'static [&'static str], position: usize) -> Result<&str> {
         let choice = self
             .op
@@ -110,7 +111,7 @@ impl Preset {
         integers(name, self.word(by, position)?)
     }
 
-    /// For each axis of the first operand whether the attribute names it.
+    /// For each axis of the first operand, whether the attribute names it.
     fn axes(&self, by: &'static [&'static str], position: usize) -> Result<Vec<bool>> {
         let rank = self.shape.len();
         let mut named = vec![false; rank];
@@ -135,7 +136,8 @@ impl Preset {
         Ok(named)
     }
 
-    /// The axis that devices share: the last one that the op's `axes` or `axis` names, and of an op that has neither the last of all.
+    /// The axis that is sharded: the last one that the op's `axes` or `axis` names, or the last of all for an op without
+    /// either.
     pub(super) fn shared_axis(&self) -> Result<usize> {
         const NAMES: [&[&str]; 2] = [&["axes"], &["axis"]];
         let has = |by: &&[&str]| self.op.choices.iter().any(|choice| by.contains(&choice.name));
@@ -160,7 +162,7 @@ impl Preset {
     }
 }
 
-/// Reads a list of integers with commas between them.
+/// Reads a comma-separated list of integers.
 pub(super) fn integers(name: &str, text: &str) -> Result<Vec<i64>> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     words

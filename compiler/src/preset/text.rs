@@ -1,4 +1,4 @@
-//! A preset as MLIR text, in the generic form that all ops share.
+//! Writes a preset as MLIR text, in the generic form that all ops share.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::shapes::integers;
 use super::{Extent, Preset, Wanted};
 use crate::error::{Error, Result};
 
-/// The function as a module.
+/// Writes the function as a module.
 pub(super) fn source(preset: &Preset) -> Result<String> {
     check_names(preset)?;
     let operands = written(preset, preset.op.operands)?;
@@ -51,7 +51,7 @@ pub(super) fn source(preset: &Preset) -> Result<String> {
     Ok(text)
 }
 
-/// An operand or result that is there, in the words of MLIR.
+/// An operand or result that is present, as MLIR text.
 struct Written {
     name: &'static str,
     ty: String,
@@ -82,7 +82,8 @@ fn written(preset: &Preset, tensors: &'static [Tensor]) -> Result<Vec<Written>> 
         .collect()
 }
 
-/// The attributes of an argument or result: its name, those of its sizes, what is promised of them, and how many devices share it.
+/// The attributes of an argument or result: its name, the names of its sizes, the promises about them, and the number of
+/// devices that share it.
 fn attributes(preset: &Preset, name: &str, shape: &[Option<Extent>]) -> Result<String> {
     let names: Vec<&str> = shape
         .iter()
@@ -104,7 +105,7 @@ fn attributes(preset: &Preset, name: &str, shape: &[Option<Extent>]) -> Result<S
         (attribute::MIN, |promise| promise.min, 0),
         (attribute::MAX, |promise| promise.max, -1),
     ] {
-        // A static extent keeps every promise of this form but a `norm.max` and a `norm.min`, which hold it where nothing is said.
+        // A static extent satisfies all default values here, which stand for no promise.
         let numbers = names.iter().map(|name| preset.promises.get(*name).and_then(of));
         let numbers: Vec<_> = numbers.collect();
         if numbers.iter().any(Option::is_some) {
@@ -129,7 +130,7 @@ fn attributes(preset: &Preset, name: &str, shape: &[Option<Extent>]) -> Result<S
     Ok(format!("{{{}}}", all.join(", ")))
 }
 
-/// The op's attributes, those that say which operands and results are there among them.
+/// The op's properties, including the segment sizes of optional operands and results.
 fn properties(preset: &Preset) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for choice in preset.op.choices {
@@ -161,7 +162,7 @@ fn properties(preset: &Preset) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// The value of an attribute; empty for one that is there without a value, nothing for one that is not there.
+/// The value of an attribute: an empty string for a unit attribute, `None` for one that is absent.
 fn value(choice: &'static Choice, said: &str) -> Result<Option<String>> {
     let name = choice.name;
     if said.is_empty() && choice.is_required {
@@ -208,7 +209,7 @@ fn value(choice: &'static Choice, said: &str) -> Result<Option<String>> {
     })
 }
 
-/// A number as MLIR writes one, which needs a point.
+/// A number as MLIR's float literals require it, with a decimal point.
 fn number(name: &str, said: &str) -> Result<String> {
     let number = said.parse::<f64>().ok().filter(|number| number.is_finite());
     let number =
@@ -220,8 +221,8 @@ fn number(name: &str, said: &str) -> Result<String> {
     })
 }
 
-/// Refuses what is said of no operand, result or attribute of the op, a function's name that is none, and that what the op needs
-/// is absent.
+/// Refuses a function name that is not an identifier, a setting for an operand, result or attribute that the op does not
+/// have, and a required operand or result that is marked absent.
 fn check_names(preset: &Preset) -> Result<()> {
     let op = preset.op.mnemonic;
     let is_identifier = norma_bundle::manifest::is_identifier(&preset.name);
@@ -247,7 +248,7 @@ fn check_names(preset: &Preset) -> Result<()> {
     }
 }
 
-/// Refuses a promise of a size that no tensor has.
+/// Refuses a promise about a size that no tensor has.
 fn check_promises<'w>(preset: &Preset, tensors: impl Iterator<Item = &'w Written> + Clone) -> Result<()> {
     let is_size = |name: &str| {
         let mut extents = tensors.clone().flat_map(|tensor| &tensor.shape);

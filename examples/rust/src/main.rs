@@ -1,4 +1,4 @@
-//! RMSNorm of 16384 rows of 4096 columns, by a kernel that is part of the program.
+//! RMSNorm of 16384 rows of 4096 columns, with a kernel that is part of the program.
 
 use norma_runtime::driver::{Buffer, Stream};
 use norma_runtime::{Device, Driver, Element, Tensor};

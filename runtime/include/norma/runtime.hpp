@@ -1,4 +1,4 @@
-// The runtime's C interface for C++: errors are exceptions, and tensors hold their shapes.
+// The runtime's C interface for C++: errors become exceptions, and tensors own their shapes.
 
 #ifndef NORMA_RUNTIME_HPP
 #define NORMA_RUNTIME_HPP
@@ -14,7 +14,7 @@
 
 namespace norma {
 
-/// What the runtime refused, and why.
+/// An error of the runtime, with its message and status.
 class error : public std::runtime_error {
 public:
   explicit error(norma_status status) : std::runtime_error(norma_last_error()), status_(status) {}
@@ -25,13 +25,13 @@ private:
   norma_status status_;
 };
 
-/// Throws unless all is well.
+/// Throws an error unless the status is NORMA_STATUS_OK.
 inline void check(norma_status status) {
   if (status != NORMA_STATUS_OK)
     throw error(status);
 }
 
-/// Element types, called as in MLIR.
+/// Element types, with their names in MLIR.
 namespace dtype {
 constexpr norma_dtype f64{2, 64, 1};
 constexpr norma_dtype f32{2, 32, 1};
@@ -46,10 +46,10 @@ constexpr norma_dtype i32{0, 32, 1};
 constexpr norma_dtype i64{0, 64, 1};
 } // namespace dtype
 
-/// A tensor in the memory of a GPU, which belongs to the caller, and its shape, which belongs to this object.
+/// A tensor in a GPU's memory. The memory belongs to the caller; the shape and strides belong to this object.
 class tensor {
 public:
-  /// Strides are in elements; without any the tensor lies densely, in row-major order.
+  /// Strides are in elements; without strides the tensor is dense, in row-major order.
   tensor(void *data, norma_dtype dtype, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides = {},
          std::int32_t device = 0)
       : data_(data), dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), device_(device) {
@@ -57,7 +57,7 @@ public:
       throw std::invalid_argument("expected a stride for each dim of a tensor");
   }
 
-  /// What functions take. It is valid for as long as this object is.
+  /// The argument of a function. It is valid as long as this object is.
   operator norma_tensor() const {
     return {data_,
             {2, device_},
@@ -79,7 +79,7 @@ private:
 /// A function of a bundle in a folder. It may be launched from any thread.
 class function {
 public:
-  /// With `allow_ptx` it runs by PTX, which the driver compiles, on devices that no cubin of the bundle fits.
+  /// With `allow_ptx`, the function also runs on devices that no cubin of the bundle fits, by PTX that the driver compiles.
   function(const std::string &folder, const std::string &name, bool allow_ptx = false) {
     norma_bundle *opened = nullptr;
     check(norma_bundle_open(folder.c_str(), &opened));

@@ -1,4 +1,4 @@
-//! Functions that a program holds with their bundles: what the objects that `normac --emit=object` makes call.
+//! Functions embedded in a program together with their bundles: the calls that objects of `normac --emit=object` make.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -9,7 +9,7 @@ use super::function::{Arguments, NormaFile, NormaFunction, NormaScalar, bundle_o
 use super::status::{Failure, NormaStatus, status};
 use crate::tensor::Tensor;
 
-/// The layout of [`NormaEmbedded`] and of all that it leads to.
+/// The version of the layout of [`NormaEmbedded`] and of everything it points to.
 const ABI: u32 = 1;
 
 /// A function and its bundle, in a program's static memory.
@@ -17,17 +17,17 @@ const ABI: u32 = 1;
 pub struct NormaEmbedded {
     /// 1, the version of this struct.
     pub abi: u32,
-    /// How many files there are.
+    /// The number of files.
     pub file_count: u32,
     /// The bundle's files.
     pub files: *const NormaFile,
     /// The function's name.
     pub name: *const c_char,
-    /// Null; the runtime keeps the function here once it is in use.
+    /// Null at first; the runtime stores the loaded function here.
     pub function: *mut NormaFunction,
 }
 
-/// The function, made when it is first asked for. It stays for as long as the program runs.
+/// Returns the function, which is created by the first call and stays for as long as the program runs.
 ///
 /// # Safety
 /// `embedded` is null, or static and as [`NormaEmbedded`] says.
@@ -42,7 +42,7 @@ unsafe fn function<'a>(embedded: *mut NormaEmbedded) -> Result<&'a NormaFunction
     }
     // SAFETY: the field is written by this function alone, which always does so as an atomic.
     let place = unsafe { AtomicPtr::from_ptr(&raw mut (*embedded).function) };
-    // SAFETY: what is there was leaked below.
+    // SAFETY: a non-null pointer refers to a function that was leaked below.
     if let Some(function) = unsafe { place.load(Ordering::Acquire).as_ref() } {
         return Ok(function);
     }
@@ -61,10 +61,10 @@ unsafe fn function<'a>(embedded: *mut NormaEmbedded) -> Result<&'a NormaFunction
     Ok(made)
 }
 
-/// Loads an embedded function on a device, by the driver's number of it, so that the first launch there need not.
+/// Loads an embedded function on the device with this ordinal, so that the first launch there does not have to.
 ///
 /// # Safety
-/// `embedded` is what an object of `normac` holds.
+/// `embedded` belongs to an object written by `normac`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_embedded_load(embedded: *mut NormaEmbedded, device: i32) -> NormaStatus {
     // SAFETY: passed on to the caller.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn norma_embedded_load(embedded: *mut NormaEmbedded, devic
 /// Launches an embedded function, as `norma_function_launch` does.
 ///
 /// # Safety
-/// `embedded` is what an object of `normac` holds; the rest as for `norma_function_launch`.
+/// `embedded` belongs to an object written by `normac`; the rest as for `norma_function_launch`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_embedded_launch(
     embedded: *mut NormaEmbedded,

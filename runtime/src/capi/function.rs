@@ -27,23 +27,23 @@ pub struct NormaFile {
     pub path: *const c_char,
     /// Its bytes, which must stay as long as the bundle and its functions do.
     pub bytes: *const u8,
-    /// How many there are.
+    /// The number of bytes.
     pub size: usize,
 }
 
-/// What a scalar is given by.
+/// How a scalar's value is given.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormaScalarKind {
-    /// The value that the function's author wrote.
+    /// The default that the function's author wrote.
     Default = 0,
-    /// `value.number`, which an integer takes if it is whole.
+    /// `value.number`; a scalar of an integer type accepts it if it is whole.
     Float = 1,
-    /// `value.integer`, which a float takes rounded.
+    /// `value.integer`; a scalar of a float type rounds it.
     Integer = 2,
 }
 
-/// A number, by the kind beside it.
+/// A number, whose field is selected by the kind beside it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union NormaNumber {
@@ -59,11 +59,11 @@ pub union NormaNumber {
 pub struct NormaScalar {
     /// A `norma_scalar_kind`.
     pub kind: u32,
-    /// What it is.
+    /// The value, unless the kind is `Default`.
     pub value: NormaNumber,
 }
 
-/// What a pointer leads to, unless it is null.
+/// The target of a pointer, or an error if it is null.
 ///
 /// # Safety
 /// The pointer is null or valid for as long as the result is used.
@@ -72,7 +72,7 @@ pub(super) unsafe fn given<'a, T>(pointer: *const T, absent: &'static str) -> Re
     unsafe { pointer.as_ref() }.ok_or(Failure::Argument(absent))
 }
 
-/// The elements that a pointer leads to.
+/// The elements that a pointer points to.
 ///
 /// # Safety
 /// The pointer is valid for `count` elements for as long as the result is used, or `count` is 0.
@@ -89,10 +89,10 @@ pub(super) unsafe fn elements<'a, T>(
     }
 }
 
-/// A text.
+/// A string.
 ///
 /// # Safety
-/// The pointer is null or leads to a text that ends in a null byte, for as long as the result is used.
+/// The pointer is null or points to a null-terminated string, for as long as the result is used.
 pub(super) unsafe fn text<'a>(pointer: *const c_char, absent: &'static str) -> Result<&'a str, Failure> {
     // SAFETY: passed on to the caller.
     unsafe { given(pointer, absent) }?;
@@ -116,7 +116,7 @@ unsafe fn store<T>(out: *mut *mut T, value: impl FnOnce() -> Result<T, Failure>)
     Ok(())
 }
 
-/// A bundle of these files.
+/// Creates a bundle of these files.
 ///
 /// # Safety
 /// The files' paths and bytes are valid, the bytes for as long as the bundle is used.
@@ -137,7 +137,7 @@ pub(super) unsafe fn bundle_of(files: &[NormaFile]) -> Result<Arc<Bundle>, Failu
 }
 
 impl NormaFunction {
-    /// The function of that name.
+    /// Returns the function with this name.
     pub(super) fn of(bundle: &Arc<Bundle>, name: &str) -> Result<Self, Failure> {
         Ok(NormaFunction(FunctionEverywhere::new(
             bundle,
@@ -192,11 +192,11 @@ impl NormaFunction {
 }
 
 thread_local! {
-    /// The scalars of this thread's calls, kept for their memory.
+    /// The scalars of this thread's current call; the buffer is reused across calls.
     static SCALARS: RefCell<Vec<Scalar>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What a launch takes, as it comes from C.
+/// The arguments of a launch, as C passes them.
 pub(super) struct Arguments {
     pub(super) tensors: *const *const Tensor<'static>,
     pub(super) tensor_count: usize,
@@ -220,10 +220,11 @@ impl NormaScalar {
     }
 }
 
-/// Opens the bundle in a folder: that of one target, or one with a folder for each. Close it by `norma_bundle_close`.
+/// Opens the bundle in a folder: a bundle of one target, or one with a subfolder per target. Close it with
+/// `norma_bundle_close`.
 ///
 /// # Safety
-/// `folder` is null or a text that ends in a null byte, `bundle` null or valid for a write.
+/// `folder` is null or a null-terminated string, `bundle` null or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_bundle_open(
     folder: *const c_char,
@@ -240,7 +241,7 @@ pub unsafe extern "C" fn norma_bundle_open(
     })
 }
 
-/// Takes a bundle from memory, laid out as in a folder. Close it by `norma_bundle_close`.
+/// Creates a bundle from memory, laid out as in a folder. Close it with `norma_bundle_close`.
 ///
 /// # Safety
 /// `files` is valid for `count` files, their bytes for as long as the bundle or a function of it is used, and `bundle` is null
@@ -260,11 +261,12 @@ pub unsafe extern "C" fn norma_bundle_from_memory(
     })
 }
 
-/// Lets functions of a bundle that are got after this run by PTX on devices that no cubin fits, or not, which is how it begins: the
-/// driver compiles the PTX when a function is loaded. `normac --ptx-fallback` writes bundles that have PTX.
+/// Sets whether functions that are got from a bundle after this call may run by PTX on devices that no cubin fits; the driver
+/// then compiles the PTX when a function is loaded. The default is not to. `normac --ptx-fallback` writes bundles that have
+/// PTX.
 ///
 /// # Safety
-/// `bundle` is null or open, and no other call uses it meanwhile.
+/// `bundle` is null or open, and no other call uses it at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_bundle_allow_ptx(bundle: *mut NormaBundle, allows_ptx: bool) -> NormaStatus {
     status(|| {
@@ -275,10 +277,10 @@ pub unsafe extern "C" fn norma_bundle_allow_ptx(bundle: *mut NormaBundle, allows
     })
 }
 
-/// Closes a bundle; its functions stay. Null is no bundle.
+/// Closes a bundle; its functions stay valid. Null is ignored.
 ///
 /// # Safety
-/// `bundle` is null or one that is not closed yet.
+/// `bundle` is null or has not been closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_bundle_close(bundle: *mut NormaBundle) {
     if !bundle.is_null() {
@@ -288,10 +290,10 @@ pub unsafe extern "C" fn norma_bundle_close(bundle: *mut NormaBundle) {
 }
 
 /// Finds a function of a bundle. It is loaded on a device when it is first launched there, or by `norma_function_load`. Free
-/// it by `norma_function_free`.
+/// it with `norma_function_free`.
 ///
 /// # Safety
-/// `bundle` is null or open, `name` null or a text that ends in a null byte, `function` null or valid for a write.
+/// `bundle` is null or open, `name` null or a null-terminated string, `function` null or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_function_get(
     bundle: *const NormaBundle,
@@ -308,11 +310,10 @@ pub unsafe extern "C" fn norma_function_get(
     })
 }
 
-/// Frees a function, what it has loaded, and its scratch memory. Null is no function.
+/// Frees a function, its loaded code, and its scratch memory. Null is ignored.
 ///
 /// # Safety
-/// `function` is null or one that is not freed yet; what it launched has run, and graphs that captured it are not launched
-/// again.
+/// `function` is null or has not been freed; its launches have completed, and graphs that captured it are not launched again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_function_free(function: *mut NormaFunction) {
     if !function.is_null() {
@@ -321,25 +322,26 @@ pub unsafe extern "C" fn norma_function_free(function: *mut NormaFunction) {
     }
 }
 
-/// Loads a function on a device, by the driver's number of it, so that the first launch there need not.
+/// Loads a function on the device with this ordinal, so that the first launch there does not have to.
 ///
 /// # Safety
-/// `function` is null or not freed.
+/// `function` is null or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_function_load(function: *const NormaFunction, device: i32) -> NormaStatus {
     // SAFETY: passed on to the caller.
     status(|| unsafe { given(function, "expected a function, got null") }?.load(device))
 }
 
-/// Checks the arguments of a call and launches the function's kernels on a stream: a `CUstream` or `cudaStream_t`, null for the
-/// default stream. Tensors are the inputs, then the outputs; scalars are the function's named ones in order, of which the
-/// last, or all, may be left out. Nothing is launched if anything is refused. A stream that captures records the launches.
+/// Checks the arguments of a call and launches the function's kernels on a stream: a `CUstream` or `cudaStream_t`, null for
+/// the default stream. `tensors` are the inputs, then the outputs. `scalars` are the function's named scalars in order;
+/// trailing ones, or all, may be left out. If anything is refused, nothing is launched. On a stream that is capturing, the
+/// launches are recorded.
 ///
 /// # Safety
-/// `tensors` is valid for `tensor_count` pointers, `scalars` for `scalar_count`; each tensor's shape and strides are as long as its
-/// rank. From their first elements to their last, the tensors lie in memory that the device can access until the kernels
-/// have run, and that nothing else writes, or reads of outputs, meanwhile. `stream` is a stream of the primary context of
-/// the tensors' device.
+/// `tensors` is valid for `tensor_count` pointers, `scalars` for `scalar_count`; each tensor's shape and strides are as long
+/// as its rank. From first to last element, the tensors lie in memory that the device can access until the kernels have
+/// completed. Until then nothing else writes this memory, or reads that of outputs. `stream` is a stream of the primary
+/// context of the tensors' device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_function_launch(
     function: *const NormaFunction,
@@ -363,8 +365,8 @@ pub unsafe extern "C" fn norma_function_launch(
 /// Frees the scratch memory of a function's calls on a stream, and of captures on it, before the function is freed.
 ///
 /// # Safety
-/// `function` is null or not freed; `stream` is a stream of that device's primary context, what was launched on it has run,
-/// and graphs captured on it, or on an earlier stream that had its handle, are not launched again.
+/// `function` is null or has not been freed; `stream` is a stream of that device's primary context, launches on it have
+/// completed, and graphs captured on it, or on an earlier stream that had the same handle, are not launched again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_function_release_scratch(
     function: *const NormaFunction,

@@ -1,7 +1,7 @@
-//! The C interface. `include/norma/runtime.h` is generated from it by `cargo xtask docs`, comments and all.
+//! The C interface. `cargo xtask docs` generates `include/norma/runtime.h` from it, comments included.
 //!
-//! A function that can fail returns a status, and leaves a text for [`norma_last_error`]. Pointers are valid for what a function
-//! reads and writes; those that may be null say so.
+//! A function that can fail returns a status, and stores a message for [`norma_last_error`]. Pointers must be valid for what
+//! a function reads and writes; pointers that may be null are documented as such.
 
 mod embedded;
 mod function;

@@ -1,4 +1,4 @@
-//! How a call ended, and why.
+//! The status of a call, and the message of an error.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -7,17 +7,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::driver::DriverError;
 use crate::error::Error;
 
-/// How a call ended.
+/// The status of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormaStatus {
-    /// All is well.
+    /// The call succeeded.
     Ok = 0,
-    /// An argument is not what it must be, such as a tensor that the kernels are not made for. Nothing was launched.
+    /// An argument is not acceptable, such as a tensor that the kernels are not made for. Nothing was launched.
     Argument = 1,
     /// The bundle cannot be used, or has no such function.
     Bundle = 2,
-    /// The bundle has nothing for the device.
+    /// The bundle has no code for the device.
     Target = 3,
     /// There is no driver, or no such device.
     Device = 4,
@@ -47,7 +47,7 @@ impl From<&Error> for NormaStatus {
 pub(super) enum Failure {
     /// An argument that no function could take.
     Argument(&'static str),
-    /// What the library says.
+    /// An error of the library.
     Error(Error),
 }
 
@@ -57,7 +57,8 @@ impl<E: Into<Error>> From<E> for Failure {
     }
 }
 
-/// Runs the work of a call and keeps what went wrong. A panic, which must not reach a caller in C, is a fault of this library.
+/// Runs the work of a call and stores the error message. A panic, which must not unwind into C, is reported as a fault of
+/// this library.
 pub(super) fn status(work: impl FnOnce() -> Result<(), Failure>) -> NormaStatus {
     let (status, text) = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return NormaStatus::Ok,
@@ -68,7 +69,7 @@ pub(super) fn status(work: impl FnOnce() -> Result<(), Failure>) -> NormaStatus 
             "internal error: the runtime panicked; please report this".to_owned(),
         ),
     };
-    // A text with a null byte in it, which a name of a bundle may bring, ends there.
+    // The message is cut at an interior null byte, which a name in a bundle may contain.
     let mut bytes = text.into_bytes();
     bytes.push(0);
     let text = CString::from_vec_with_nul(
@@ -82,7 +83,7 @@ pub(super) fn status(work: impl FnOnce() -> Result<(), Failure>) -> NormaStatus 
     status
 }
 
-/// Why the last call of this thread that failed did, as one line of text. It is there until another call of the thread fails.
+/// The message of this thread's last failed call, as one line of text. It stays valid until another call of the thread fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn norma_last_error() -> *const c_char {
     LAST_ERROR.with_borrow(|text| text.as_ptr())

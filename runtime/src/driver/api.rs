@@ -16,7 +16,7 @@ pub(super) type Address = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handle(pub(super) *mut c_void);
 
-// SAFETY: the driver's objects may be used from any thread; nothing here looks behind the pointer.
+// SAFETY: the driver's objects may be used from any thread; nothing here dereferences the pointer.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
@@ -48,7 +48,7 @@ pub(super) struct LaunchConfig {
     pub(super) attribute_count: c_uint,
 }
 
-// What a C compiler makes of cuda.h on a 64-bit machine.
+// The layout that a C compiler gives the structs of cuda.h on a 64-bit machine.
 const _: () = {
     assert!(size_of::<LaunchAttribute>() == 72 && offset_of!(LaunchAttribute, value) == 8);
     assert!(size_of::<LaunchConfig>() == 56 && offset_of!(LaunchConfig, stream) == 32);
@@ -69,11 +69,11 @@ macro_rules! driver_functions {
         }
 
         impl Api {
-            /// Finds the functions by name.
+            /// Looks the functions up by name.
             ///
             /// # Safety
-            /// What `find` returns must be the function of that name as `cuda.h` declares it, and stay for as long as the table
-            /// is used.
+            /// For each name, `find` must return the function that `cuda.h` declares under it, which must stay valid for as
+            /// long as the table is used.
             pub(super) unsafe fn find(
                 find: &dyn Fn(&CStr) -> Result<*const c_void, String>,
             ) -> Result<Api, DriverError> {
@@ -84,7 +84,7 @@ macro_rules! driver_functions {
                     }
                 )*
                 Ok(Api { $(
-                    // SAFETY: the address is the function's, whose type is this one.
+                    // SAFETY: the address is that of the function, which has this type.
                     $field: unsafe {
                         transmute::<*const c_void, unsafe extern "C" fn($($argument),*) -> Status>($field)
                     },
@@ -145,7 +145,7 @@ driver_functions! {
 }
 
 impl Api {
-    /// The error that `call` returned as `status`, if it is one.
+    /// Turns the status that `call` returned into an error, unless it is success.
     #[inline]
     pub(super) fn check(&self, call: &'static str, status: Status) -> Result<(), DriverError> {
         if status == 0 {

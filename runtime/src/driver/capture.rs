@@ -1,4 +1,4 @@
-//! Streams that record what is launched on them into a graph, instead of running it.
+//! Streams in capture mode, which record launches into a graph instead of running them.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -9,30 +9,30 @@ use super::{Current, DriverError, StreamHandle};
 const CAPTURE_MODE_RELAXED: c_int = 2;
 const CAPTURE_STATUS_NONE: c_int = 0;
 
-/// What a stream is, or a capture on it.
+/// Identifies a stream, or a capture on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StreamIdentity {
-    /// The stream's handle, which a later stream may have again.
+    /// The stream's handle, which the driver may give to a later stream again.
     handle: usize,
     number: Number,
 }
 
-/// The driver's number, which no other stream or capture of the process ever has.
+/// The driver's number, which is unique among all streams and captures of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Number {
-    /// That of a stream.
+    /// The stream's id.
     Stream(u64),
-    /// That of the capture which a stream takes part in. A stream that captures does not tell its own: the driver refuses
-    /// `cuStreamGetId` with `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, and the capture is lost.
+    /// The id of the capture in which the stream takes part. The id of a capturing stream cannot be asked for: the driver
+    /// refuses `cuStreamGetId` with `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, and the capture is invalidated.
     Capture(u64),
 }
 
 impl StreamIdentity {
-    /// Asks the driver about a stream. The legacy default stream is one for as long as its context lives and takes part in no capture,
-    /// so that there is nothing to ask.
+    /// Asks the driver for a stream's identity. The legacy default stream exists once per context and cannot be captured, so
+    /// the driver is not asked about it.
     ///
     /// # Errors
-    /// What the driver says, for example that a capture on the stream has failed.
+    /// The driver's error, for example that a capture on the stream has failed.
     pub(crate) fn of(api: &Current<'_>, stream: StreamHandle) -> Result<StreamIdentity, DriverError> {
         if stream == StreamHandle::DEFAULT {
             return Ok(StreamIdentity {
@@ -41,8 +41,8 @@ impl StreamIdentity {
             });
         }
         let (mut id, mut status, mut capture) = (0, 0, 0);
-        // SAFETY: the handle is a stream's, which the caller of a launch makes sure of; the out-pointers are valid for the
-        // calls, and those that are null are not asked for.
+        // SAFETY: the caller of a launch ensures that the handle is a stream's; the out-pointers are valid for the calls, and
+        // null pointers stand for outputs that are not requested.
         let number = unsafe {
             let none = (ptr::null_mut::<Handle>(), ptr::null_mut(), ptr::null_mut());
             let told = (api.capture_info)(stream.handle(), &mut status, &mut capture, none.0, none.1, none.2);
@@ -60,26 +60,27 @@ impl StreamIdentity {
         })
     }
 
-    /// Whether it is that stream, or a capture on a stream of its handle.
+    /// Whether it is the given stream, or a capture on a stream with the same handle.
     pub(crate) fn is_on(&self, stream: StreamIdentity) -> bool {
         *self == stream || self.handle == stream.handle && matches!(self.number, Number::Capture(_))
     }
 }
 
-/// While it lives, this thread may allocate and wait although a stream captures, which no call here does on that stream.
+/// While this value lives, the thread may allocate and synchronize although a stream is capturing; no such call here is made
+/// on that stream.
 pub(crate) struct RelaxedCapture<'c> {
     api: &'c Current<'c>,
     before: c_int,
 }
 
 impl<'c> RelaxedCapture<'c> {
-    /// Sets this thread's mode.
+    /// Sets the thread's capture mode to relaxed.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub(crate) fn enter(api: &'c Current<'c>) -> Result<Self, DriverError> {
         let mut mode = CAPTURE_MODE_RELAXED;
-        // SAFETY: the pointer is valid for the call, which stores the mode that was.
+        // SAFETY: the pointer is valid for the call, which stores the previous mode.
         let exchanged = unsafe { (api.capture_mode)(&mut mode) };
         api.check("cuThreadExchangeStreamCaptureMode", exchanged)?;
         Ok(RelaxedCapture { api, before: mode })
@@ -88,7 +89,7 @@ impl<'c> RelaxedCapture<'c> {
 
 impl Drop for RelaxedCapture<'_> {
     fn drop(&mut self) {
-        // SAFETY: the pointer is valid for the call, and the mode is one that the driver gave.
+        // SAFETY: the pointer is valid for the call, and the mode came from the driver.
         unsafe { (self.api.capture_mode)(&mut self.before) };
     }
 }

@@ -11,7 +11,7 @@ const DEVICE_MULTIPROCESSOR_COUNT: c_int = 16;
 const DEVICE_COMPUTE_CAPABILITY_MAJOR: c_int = 75;
 const DEVICE_COMPUTE_CAPABILITY_MINOR: c_int = 76;
 
-/// The retained primary context of a device; what every other object here keeps alive.
+/// The retained primary context of a device, which every other object here keeps alive.
 pub(super) struct Context {
     driver: Arc<Driver>,
     device: c_int,
@@ -20,7 +20,8 @@ pub(super) struct Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: balances the retain of `Device::open`; nothing of the context is left, as everything holds an `Arc`.
+        // SAFETY: balances the retain of `Device::open`; nothing of the context is left, because every object holds an `Arc`
+        // of it.
         unsafe { (self.driver.api.context_release)(self.device) };
     }
 }
@@ -28,15 +29,15 @@ impl Drop for Context {
 /// The driver's functions while a context is current on this thread.
 pub(crate) struct Current<'c> {
     api: &'c Api,
-    /// Whether the context was pushed onto the thread's stack, from which it then has to go.
+    /// Whether the context was pushed onto the thread's stack and has to be popped again.
     is_pushed: bool,
 }
 
 impl Context {
-    /// Makes the context current on this thread, where it is not, until the result is dropped.
+    /// Makes the context current on this thread until the result is dropped, unless it is current already.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub(super) fn enter(&self) -> Result<Current<'_>, DriverError> {
         let api = &self.driver.api;
         let mut current = Handle::NULL;
@@ -68,25 +69,25 @@ impl Drop for Current<'_> {
     }
 }
 
-/// A GPU. Clones are the same one.
+/// A GPU. Clones refer to the same GPU.
 #[derive(Clone)]
 pub struct Device {
     pub(super) context: Arc<Context>,
-    /// The driver's number for it.
+    /// The driver's ordinal for it.
     pub ordinal: u32,
     /// The marketing name.
     pub name: String,
     /// The compute capability, major and minor.
     pub capability: (u32, u32),
-    /// How many multiprocessors it has.
+    /// The number of multiprocessors.
     pub multiprocessors: u32,
 }
 
 impl Device {
-    /// Takes device `ordinal` of a driver.
+    /// Opens device `ordinal` of a driver.
     ///
     /// # Errors
-    /// [`DriverError::NoDevice`] where there is none of that number, or what the driver says.
+    /// [`DriverError::NoDevice`] if there is no device with this ordinal, or the driver's error.
     pub fn open(driver: &Arc<Driver>, ordinal: u32) -> Result<Device, DriverError> {
         let count = driver.device_count()?;
         let api = &driver.api;

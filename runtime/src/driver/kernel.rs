@@ -1,4 +1,4 @@
-//! Kernels: loading them, what a launch asks for, and their parameters.
+//! Kernels: loading them, the configuration of a launch, and their parameters.
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::ptr;
@@ -16,9 +16,9 @@ const FUNCTION_NON_PORTABLE_CLUSTER: c_int = 14;
 const LAUNCH_CLUSTER_DIMENSION: c_uint = 4;
 const LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION: c_uint = 6;
 
-/// The largest cluster that every device of an architecture with clusters can run.
+/// The largest cluster size that is portable across devices with clusters.
 const PORTABLE_CLUSTER: u32 = 8;
-/// Dynamic shared memory above this many bytes must be asked for.
+/// Dynamic shared memory above this many bytes must be requested explicitly.
 const DEFAULT_DYNAMIC_SHARED: u32 = 48 * 1024;
 
 /// Machine code on a device.
@@ -31,11 +31,11 @@ impl Module {
     /// Loads a cubin, or PTX that ends in a null byte, which the driver compiles.
     ///
     /// # Errors
-    /// What the driver says, for example that the code is for another architecture.
+    /// The driver's error, for example that the code is for another architecture.
     pub(crate) fn load(device: &Device, code: &[u8]) -> Result<Arc<Module>, DriverError> {
         let api = device.enter()?;
         let mut handle = Handle::NULL;
-        // SAFETY: a cubin is an ELF image that states its own size, of which the caller has made sure that it is whole; PTX ends
+        // SAFETY: a cubin is an ELF image that states its own size, and the caller has checked that it is complete; PTX ends
         // in a null byte.
         let loaded = unsafe { (api.module_load_data)(&mut handle, code.as_ptr().cast()) };
         api.check("cuModuleLoadData", loaded)?;
@@ -54,7 +54,7 @@ impl Drop for Module {
     }
 }
 
-/// A kernel, and what its launches always ask for.
+/// A kernel, with the settings that all its launches share.
 pub(crate) struct Kernel {
     /// Keeps the kernel loaded.
     _module: Arc<Module>,
@@ -64,29 +64,29 @@ pub(crate) struct Kernel {
     attributes: [LaunchAttribute; 2],
     attribute_count: c_uint,
     is_clustered: bool,
-    /// The most dynamic shared memory that the driver has been asked to allow, in bytes.
+    /// The largest dynamic shared memory that the driver has been asked to allow, in bytes.
     allowed_shared: AtomicU32,
-    /// Held while more is asked for.
+    /// Held while a larger amount is requested.
     asking: Mutex<()>,
 }
 
-/// What differs from launch to launch.
+/// The settings that differ from launch to launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
     /// CTAs along x, y and z.
     pub(crate) grid: [u32; 3],
     /// Dynamic shared memory, in bytes.
     pub(crate) shared_bytes: u32,
-    /// Where it runs.
+    /// The stream that it is launched on.
     pub(crate) stream: StreamHandle,
 }
 
 impl Kernel {
-    /// Finds the manifest's kernel in its module and asks for what its launches need beyond the defaults: the carve-out, a
-    /// large cluster.
+    /// Looks up the manifest's kernel in its module and sets the attributes that its launches need beyond the defaults: the
+    /// carve-out and a large cluster.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub(crate) fn find(
         module: &Arc<Module>,
         kernel: &norma_bundle::manifest::Kernel,
@@ -139,15 +139,15 @@ impl Kernel {
         })
     }
 
-    /// Makes sure that launches may take that much dynamic shared memory, in bytes.
+    /// Ensures that launches may use this much dynamic shared memory, in bytes.
     ///
     /// # Errors
-    /// What the driver says, for example that the device has less.
+    /// The driver's error, for example that the device has less.
     pub(crate) fn allow_shared(&self, api: &Current<'_>, bytes: u32) -> Result<(), DriverError> {
         if bytes <= self.allowed_shared.load(Ordering::Acquire) {
             return Ok(());
         }
-        // Of threads at a time one asks, and the others find what it was given.
+        // One thread at a time makes the request; the others then find the new limit.
         let _turn = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         if bytes > self.allowed_shared.load(Ordering::Acquire) {
             set_attribute(api, self.handle, FUNCTION_MAX_DYNAMIC_SHARED_BYTES, bytes)?;
@@ -156,11 +156,11 @@ impl Kernel {
         Ok(())
     }
 
-    /// How many CTAs fit one multiprocessor at a time; 1 for clusters, since the driver counts CTAs one by one, which says
-    /// nothing about whole clusters.
+    /// The number of CTAs that are resident on one multiprocessor at a time. It is 1 for clusters: the driver counts single
+    /// CTAs, which does not determine how many whole clusters fit.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub(crate) fn ctas_per_multiprocessor(
         &self,
         api: &Current<'_>,
@@ -181,11 +181,12 @@ impl Kernel {
     /// Launches the kernel.
     ///
     /// # Errors
-    /// What the driver says of the launch itself; what goes wrong in the kernel shows at the next synchronisation.
+    /// The driver's error for the launch itself; errors in the kernel appear at the next synchronisation.
     ///
     /// # Safety
-    /// `parameters` must point to as many parameters as the kernel has, each as large as the kernel takes, and what addresses
-    /// among them lead to must be there until the kernel has run. The stream must be one of this kernel's device.
+    /// `parameters` must point to as many parameters as the kernel has, each of the size that the kernel expects. Memory that
+    /// addresses among them point to must be valid until the kernel has completed. The stream must be one of this kernel's
+    /// device.
     pub(crate) unsafe fn launch(
         &self,
         api: &Current<'_>,
@@ -213,7 +214,7 @@ fn set_attribute(api: &Current<'_>, kernel: Handle, attribute: c_int, value: u32
     api.check("cuFuncSetAttribute", status)
 }
 
-/// What `cuTensorMapEncodeTiled` takes; dims from the innermost out, and element strides of 1.
+/// The arguments of `cuTensorMapEncodeTiled`; dims are listed from the innermost, and element strides are 1.
 pub(crate) struct TensorMapShape<'a> {
     /// `CUtensorMapDataType`.
     pub(crate) data_type: i32,
@@ -231,22 +232,22 @@ pub(crate) struct TensorMapShape<'a> {
     pub(crate) l2_promotion: u32,
 }
 
-/// The most dims of a tensor map.
+/// The maximum number of dims of a tensor map.
 const MAX_MAP_RANK: usize = 5;
 
 impl TensorMapShape<'_> {
     /// Encodes a tensor map.
     ///
     /// # Errors
-    /// What the driver says of sizes, strides or alignments that the copy engine cannot do.
+    /// The driver's error for sizes, strides or alignments that the copy engine does not support.
     pub(crate) fn encode(&self, api: &Current<'_>) -> Result<TensorMapDescriptor, DriverError> {
         let rank = self.dims.len();
         debug_assert!(rank <= MAX_MAP_RANK && self.box_dims.len() == rank);
         debug_assert!(self.strides_bytes.len() + 1 == rank);
         let mut descriptor = TensorMapDescriptor([0; 16]);
         let element_strides = [1u32; MAX_MAP_RANK];
-        // SAFETY: the arrays hold `rank` elements each (`rank - 1` strides), as the manifest's validation makes sure,
-        // and the driver only reads them; the address is not dereferenced here.
+        // SAFETY: the arrays hold `rank` elements each (`rank - 1` strides), which the manifest's validation ensures, and the
+        // driver only reads them; the address is not dereferenced here.
         let status = unsafe {
             (api.tensor_map)(
                 &mut descriptor,

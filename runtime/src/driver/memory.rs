@@ -17,7 +17,7 @@ impl Buffer {
     /// Allocates `bytes` of a device's memory, aligned to at least 256 bytes, each byte set to `value`.
     ///
     /// # Errors
-    /// Out of memory, or what the driver says.
+    /// Out of memory, or another error of the driver.
     pub fn new(device: &Device, bytes: usize, value: u8) -> Result<Buffer, DriverError> {
         let api = device.enter()?;
         let mut address = 0;
@@ -39,21 +39,21 @@ impl Buffer {
         self.address
     }
 
-    /// How many bytes were asked for.
+    /// The number of bytes that were requested.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Sets every byte, before anything launched later runs.
+    /// Sets every byte; it has taken effect when the function returns.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn fill(&self, value: u8) -> Result<(), DriverError> {
         if self.bytes == 0 {
             return Ok(());
         }
         let api = self.context.enter()?;
-        // A stream of its own, which no other stream waits for or captures.
+        // A temporary stream, which no other stream waits for or captures.
         let stream = self.context.stream()?;
         // SAFETY: the range is this allocation.
         api.check("cuMemsetD8Async", unsafe {
@@ -65,7 +65,7 @@ impl Buffer {
     /// Copies all bytes to another buffer of the same size, on `stream`.
     ///
     /// # Errors
-    /// What the driver says, or that the sizes differ.
+    /// The driver's error, or that the sizes differ.
     pub fn copy_to(&self, other: &Buffer, stream: &Stream) -> Result<(), DriverError> {
         if self.bytes != other.bytes {
             return Err(DriverError::Call {
@@ -75,7 +75,7 @@ impl Buffer {
             });
         }
         let api = self.context.enter()?;
-        // SAFETY: both ranges are allocations of so many bytes.
+        // SAFETY: both ranges are allocations of this many bytes.
         api.check("cuMemcpyDtoDAsync", unsafe {
             (api.copy)(other.address, self.address, self.bytes, stream.handle)
         })
@@ -84,7 +84,7 @@ impl Buffer {
     /// Copies `data` to `offset`; it must fit.
     ///
     /// # Errors
-    /// What the driver says, or that the data do not fit.
+    /// The driver's error, or that the data do not fit.
     pub fn write(&self, offset: usize, data: &[u8]) -> Result<(), DriverError> {
         if data.is_empty() {
             return Ok(());
@@ -105,7 +105,7 @@ impl Buffer {
     /// Copies the whole buffer to the host.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn read(&self) -> Result<Vec<u8>, DriverError> {
         let mut data = vec![0; self.bytes];
         if self.bytes > 0 {

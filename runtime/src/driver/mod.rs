@@ -1,9 +1,9 @@
 //! The CUDA driver, loaded at run time: the few calls that a launcher needs, behind types that free what they own.
 //!
-//! Signatures, struct layouts and `_v2` names are those of `cuda.h` of CUDA 13.0; all of them have existed since
-//! CUDA 12.0. Everything may be used from any thread: what needs a context makes the device's primary context, which the
-//! CUDA runtime and the frameworks on it share, current for as long as it takes. Each object holds the driver and the
-//! context for as long as it lives.
+//! Signatures, struct layouts and `_v2` names are those of `cuda.h` of CUDA 13.0; all of them have existed since CUDA 12.0.
+//! Everything may be used from any thread: a function that needs a context makes the device's primary context, which the CUDA
+//! runtime and frameworks share, current while it runs. Each object keeps the driver and the context alive for as long as it
+//! lives.
 
 mod api;
 mod capture;
@@ -27,13 +27,13 @@ pub(crate) use self::kernel::{Kernel, Launch, Module, TensorMapShape};
 pub use self::memory::Buffer;
 pub use self::stream::{Event, Graph, Stream, StreamHandle};
 
-/// What goes wrong between here and the device.
+/// An error of the driver or the device.
 #[derive(Clone, Debug, Error)]
 pub enum DriverError {
     /// There is no driver.
     #[error("no CUDA driver: {0}")]
     NoDriver(String),
-    /// There is a driver, but no device for it.
+    /// There is a driver, but no device.
     #[error("no GPU: {0}")]
     NoDevice(String),
     /// A call failed.
@@ -51,7 +51,7 @@ pub enum DriverError {
 /// A driver that has been initialised.
 pub struct Driver {
     api: Api,
-    /// Keeps the functions mapped, where a library was opened for them.
+    /// Keeps the functions mapped, if a library was opened for them.
     _library: Option<Library>,
 }
 
@@ -59,8 +59,7 @@ impl Driver {
     /// The system's driver, `libcuda.so.1`.
     ///
     /// # Errors
-    /// [`DriverError::NoDriver`] where there is none or one that is too old, [`DriverError::NoDevice`] where it has no
-    /// device.
+    /// [`DriverError::NoDriver`] if there is none or it is too old, [`DriverError::NoDevice`] if it has no device.
     pub fn open() -> Result<Arc<Driver>, DriverError> {
         // SAFETY: the driver's initialisation routines have no requirement on the caller.
         let library = unsafe { Library::new("libcuda.so.1") };
@@ -75,7 +74,7 @@ impl Driver {
         Driver::initialised(api, Some(library))
     }
 
-    /// The system's driver, which all callers share; it is opened when it is first asked for, and stays open.
+    /// The system's driver, shared by all callers; the first call opens it, and it stays open.
     ///
     /// # Errors
     /// As [`Driver::open`].
@@ -88,14 +87,14 @@ impl Driver {
         Ok(Arc::clone(shared.insert(Driver::open()?)))
     }
 
-    /// A driver whose functions are in this process already, such as a stand-in for tests.
+    /// A driver whose functions are already in this process, such as a stand-in for tests.
     ///
     /// # Errors
-    /// As [`Driver::open`]; `find` returns null for functions that are not there.
+    /// As [`Driver::open`]; `find` returns null for a missing function.
     ///
     /// # Safety
-    /// What `find` returns for a name must be null or a function that may be called as `cuda.h` declares the one of that
-    /// name, for as long as the driver and what is made by it live.
+    /// For each name, `find` must return null or a function that may be called as `cuda.h` declares it, for as long as the
+    /// driver and the objects created by it live.
     pub unsafe fn with_functions(find: impl Fn(&CStr) -> *const c_void) -> Result<Arc<Driver>, DriverError> {
         // SAFETY: passed on to the caller.
         let api = unsafe { Api::find(&|name| Ok(find(name))) }?;
@@ -111,10 +110,10 @@ impl Driver {
         }))
     }
 
-    /// How many devices there are.
+    /// The number of devices.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn device_count(&self) -> Result<u32, DriverError> {
         let mut count = 0;
         // SAFETY: the out-pointer is valid for the call.

@@ -10,15 +10,15 @@ use super::{Device, DriverError};
 const STREAM_NON_BLOCKING: c_uint = 1;
 const CAPTURE_MODE_THREAD_LOCAL: c_int = 1;
 
-/// A stream of anyone's, by the pointer that CUDA calls `CUstream` and `cudaStream_t`.
+/// A stream of any origin, by its pointer of type `CUstream` or `cudaStream_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamHandle(Handle);
 
 impl StreamHandle {
-    /// The default stream, which waits for all others and they for it.
+    /// The legacy default stream, which synchronizes with all blocking streams.
     pub const DEFAULT: StreamHandle = StreamHandle(Handle::NULL);
 
-    /// The stream of that pointer, which is used by launches only.
+    /// Wraps the pointer of a stream, which is only used for launches.
     pub fn from_raw(stream: *mut c_void) -> Self {
         StreamHandle(Handle(stream))
     }
@@ -33,7 +33,7 @@ impl StreamHandle {
     }
 }
 
-/// A stream of this crate's.
+/// A stream that this crate created.
 pub struct Stream {
     context: Arc<Context>,
     pub(super) handle: Handle,
@@ -43,20 +43,20 @@ impl Stream {
     /// Creates a stream that does not wait for the default stream.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn new(device: &Device) -> Result<Stream, DriverError> {
         device.context.stream()
     }
 
-    /// What launches take.
+    /// The handle that launches take.
     pub fn handle(&self) -> StreamHandle {
         StreamHandle(self.handle)
     }
 
-    /// Records what `work` launches on this stream into a graph, without running it.
+    /// Records the launches of `work` on this stream into a graph, without running them.
     ///
     /// # Errors
-    /// What `work` or the driver says.
+    /// An error of `work` or of the driver.
     pub fn capture<E: From<DriverError>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<Graph, E> {
         let api = self.context.enter()?;
         // SAFETY: the stream is this object's and is not capturing: `capture` ends what it begins.
@@ -85,7 +85,7 @@ impl Stream {
     /// Waits for everything launched on this stream.
     ///
     /// # Errors
-    /// What the driver says, for example an illegal address.
+    /// The driver's error, for example an illegal address.
     pub fn synchronize(&self) -> Result<(), DriverError> {
         let api = self.context.enter()?;
         // SAFETY: the stream is this object's.
@@ -113,7 +113,7 @@ impl Graph {
     /// Runs the recorded launches on `stream`.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn launch(&self, stream: &Stream) -> Result<(), DriverError> {
         let api = self.context.enter()?;
         // SAFETY: both handles are alive.
@@ -138,10 +138,10 @@ pub struct Event {
 }
 
 impl Event {
-    /// Records the event after what `stream` holds now.
+    /// Records the event behind the work that is on `stream` now.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn record(&self, stream: &Stream) -> Result<(), DriverError> {
         let api = self.context.enter()?;
         // SAFETY: both handles are alive.
@@ -150,10 +150,10 @@ impl Event {
         })
     }
 
-    /// Microseconds from `start` to this event, once this one has come to pass.
+    /// Microseconds from `start` to this event; waits until this event has completed.
     ///
     /// # Errors
-    /// What the driver says, including errors of the kernels in between.
+    /// The driver's error, including errors of the kernels in between.
     pub fn microseconds_since(&self, start: &Event) -> Result<f64, DriverError> {
         let api = self.context.enter()?;
         // SAFETY: the handle is alive.
@@ -180,7 +180,7 @@ impl Event {
     /// Creates an event that records time.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn new(device: &Device) -> Result<Event, DriverError> {
         let api = device.enter()?;
         let mut handle = Handle::NULL;

@@ -1,5 +1,5 @@
-//! The arguments of one call, checked, and the parameters of its launches. Nothing is allocated once the arrays here have
-//! been as long as a function needs.
+//! Checks the arguments of a call, and builds the parameters of its launches. It allocates nothing once the buffers here have
+//! grown to the size that a function needs.
 
 use std::ffi::c_void;
 
@@ -12,14 +12,14 @@ use crate::driver::{Current, TensorMapDescriptor, TensorMapShape};
 use crate::error::CallError;
 use crate::tensor::{Scalar, Tensor};
 
-/// The state of a call, kept from one to the next for its memory.
+/// The state of a call; it is reused by later calls for its buffers.
 #[derive(Default)]
 pub(crate) struct Call {
     values: Values,
     tensors: Vec<Place>,
     /// The launches, in order.
     pub(crate) launches: Vec<Prepared>,
-    /// One for each workspace of the function; those that no launch uses have none of their bytes.
+    /// One for each workspace of the function; `bytes` is `None` for a workspace that no launch uses.
     pub(crate) workspaces: Vec<NeededWorkspace>,
     /// The parameters of all launches.
     words: Vec<u64>,
@@ -28,31 +28,31 @@ pub(crate) struct Call {
     pointers: Vec<*const c_void>,
 }
 
-/// Where a tensor lies.
+/// The memory of a tensor.
 #[derive(Clone, Copy)]
 struct Place {
     address: u64,
-    /// From the first element to the last.
+    /// The distance from the beginning of the first element to the end of the last.
     bytes: u64,
 }
 
-/// A launch that only lacks its parameters.
+/// A launch whose parameters are not encoded yet.
 pub(crate) struct Prepared {
-    /// The kernel's place in the function.
+    /// The kernel's position in the function.
     pub(crate) kernel: usize,
     pub(crate) grid: [u32; 3],
     pub(crate) shared_bytes: u32,
-    /// Its parameters among all.
+    /// The positions of its parameters and its tensor maps in the buffers of all launches.
     first_word: usize,
     first_map: usize,
 }
 
-/// A workspace as a call needs it.
+/// The workspace that a call needs.
 #[derive(Clone, Copy)]
 pub(crate) struct NeededWorkspace {
-    /// How much of it; `None` if no launch uses it.
+    /// The bytes needed; `None` if no launch uses it.
     pub(crate) bytes: Option<u64>,
-    /// Where it is, once that is settled.
+    /// The address, once it is assigned.
     pub(crate) address: u64,
 }
 
@@ -61,10 +61,10 @@ fn refuse<T>(message: String) -> Result<T, CallError> {
 }
 
 impl Call {
-    /// Takes the arguments of a call, and checks all that does not depend on the kernels.
+    /// Binds the arguments of a call, and checks everything that does not depend on the kernels.
     ///
     /// # Errors
-    /// What the kernels are not made for.
+    /// Arguments that the kernels are not made for.
     ///
     /// # Safety
     /// The tensors' shapes and strides must be as long as their ranks.
@@ -89,7 +89,7 @@ impl Call {
         }
         self.values.start(initial);
         for (place, slot) in &plan.numbers {
-            // What is no integer is refused as an argument of the kernel.
+            // A scalar that is not an integer is refused later, when the kernel's argument is encoded.
             if let Some(number) = scalars.get(*place).and_then(|scalar| scalar.integer()) {
                 self.values[*slot] = number;
             }
@@ -123,7 +123,7 @@ impl Call {
         Ok(())
     }
 
-    /// Takes a tensor's extents and strides.
+    /// Binds a tensor's extents and strides.
     ///
     /// # Safety
     /// As [`Call::bind`].
@@ -173,19 +173,19 @@ impl Call {
             }
             self.values[planned.extent] = extent;
             self.values[planned.stride] = strides.map_or(dense, |strides| strides[dim]);
-            // What saturates does not fit, which the check of the tensor finds.
+            // A value that saturates does not fit, which the check of the tensor detects.
             dense = dense.saturating_mul(extent.max(1));
         }
         Ok(())
     }
 
-    /// Checks the tensors' layouts and where they lie.
+    /// Checks the tensors' layouts and addresses.
     fn place(&mut self, plan: &Plan, tensors: &[&Tensor<'_>]) -> Result<(), CallError> {
         self.tensors.clear();
         for (index, (planned, tensor)) in plan.tensors.iter().zip(tensors).enumerate() {
             let bytes = planned.check(plan.tensor_name(index), &self.values)?;
             let address = tensor.address();
-            // No element is accessed of a tensor that has none.
+            // A tensor without elements is never accessed.
             if bytes > 0 {
                 let name = plan.tensor_name(index);
                 if address == 0 {
@@ -206,7 +206,7 @@ impl Call {
         Ok(())
     }
 
-    /// Checks that outputs share memory with nothing but the input that each may be.
+    /// Checks that an output overlaps no other tensor, except the input that it may alias.
     fn check_overlaps(&self, plan: &Plan) -> Result<(), CallError> {
         let inputs = plan.function.inputs.len();
         for (index, own) in self.tensors.iter().enumerate().skip(inputs) {
@@ -233,10 +233,10 @@ impl Call {
         Ok(())
     }
 
-    /// The dynamic shared memory of a kernel, in bytes, or `None` where these sizes do not launch it.
+    /// The dynamic shared memory of a kernel, in bytes, or `None` if the kernel is not launched for these sizes.
     ///
     /// # Errors
-    /// It has no value, or one that no launch can ask for.
+    /// The value cannot be computed, or does not fit.
     pub(crate) fn choose(&mut self, plan: &Plan, kernel: &KernelPlan) -> Result<Option<u32>, CallError> {
         plan.code.run(&kernel.choice, &mut self.values)?;
         if !kernel.when.iter().all(|condition| condition.holds(&self.values)) {
@@ -246,15 +246,15 @@ impl Call {
         self.small(kernel.shared_bytes, "the shared memory").map(Some)
     }
 
-    /// Sets what only the loaded kernel tells.
+    /// Sets a value that depends on the loaded kernel.
     pub(crate) fn set(&mut self, slot: Slot, value: u32) {
         self.values[slot] = i64::from(value);
     }
 
-    /// Evaluates a kernel that has been chosen, and says what it needs of the workspaces.
+    /// Evaluates the launch of a kernel that was chosen, and records which workspaces it needs.
     ///
     /// # Errors
-    /// Something has no value, or one that no launch can have.
+    /// A value cannot be computed, or is out of range for a launch.
     pub(crate) fn prepare(&mut self, plan: &Plan, index: usize, shared_bytes: u32) -> Result<(), CallError> {
         let kernel = &plan.kernels[index];
         plan.code.run(&kernel.body, &mut self.values)?;
@@ -275,7 +275,7 @@ impl Call {
                 *needed = (*needed).max(Some(bytes));
             }
         }
-        // Where an extent is zero there is nothing to launch.
+        // If an extent of the grid is zero, there is nothing to launch.
         if !grid.contains(&0) {
             self.launches.push(Prepared {
                 kernel: index,
@@ -288,10 +288,10 @@ impl Call {
         Ok(())
     }
 
-    /// Encodes the parameters of all launches. Workspaces have their addresses by now.
+    /// Encodes the parameters of all launches. Workspaces must have their addresses.
     ///
     /// # Errors
-    /// A scalar that does not fit, or what the driver says of a tensor map.
+    /// A scalar that does not fit its type, or the driver's error for a tensor map.
     pub(crate) fn encode(
         &mut self,
         plan: &Plan,
@@ -336,7 +336,7 @@ impl Call {
         Ok(())
     }
 
-    /// Where the parameters of a launch are, for the driver. They stay there until the next call of [`Call::encode`].
+    /// The addresses of a launch's parameters, for the driver. They are valid until the next call of [`Call::encode`].
     pub(crate) fn parameters(&mut self, plan: &Plan, launch: usize) -> &[*const c_void] {
         let launch = &self.launches[launch];
         let arguments = &plan.kernels[launch.kernel].arguments;
@@ -354,7 +354,7 @@ impl Call {
         &self.pointers
     }
 
-    /// A value that a launch takes as a 32-bit number.
+    /// A value that a launch needs as a 32-bit number.
     fn small(&self, slot: Slot, what: &str) -> Result<u32, CallError> {
         let value = self.values[slot];
         u32::try_from(value).or_else(|_| {
@@ -375,7 +375,7 @@ impl Plan {
     }
 }
 
-/// `CUtensorMapDataType`. The copy engine moves fp8 as bytes.
+/// The element type as `CUtensorMapDataType`. The copy engine moves fp8 as bytes.
 fn tensor_map_type(map: &TensorMap) -> i32 {
     match map.element {
         Element::I1 | Element::I8 | Element::F8E4M3FN | Element::F8E5M2 | Element::F8E8M0FNU => 0,

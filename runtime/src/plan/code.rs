@@ -1,7 +1,7 @@
-//! Size expressions as straight-line code, so that a launch evaluates them without a tree, a name or an allocation.
+//! Compiles size expressions to straight-line code, so that a launch evaluates them without trees, names or allocations.
 //!
-//! All expressions of a function share one array of values: what the launcher writes (extents, strides, facts of the
-//! device), constants, and one value for each distinct operation. Steps write each value once, in order.
+//! All expressions of a function share one array of values: inputs that the launcher writes (extents, strides, properties of
+//! the device), constants, and one value for each distinct operation. Each step writes one value, in order.
 
 use std::collections::HashMap;
 use std::ops::{Index, IndexMut, Range};
@@ -10,16 +10,16 @@ use norma_bundle::Expression;
 use norma_bundle::condition::{Condition, Relation};
 use norma_bundle::expression::{EvaluateError, Operation};
 
-/// The place of a value.
+/// The index of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Slot(usize);
 
-/// The values of a call; also what they are before one.
+/// The values of a call; also their initial contents.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values(Vec<i64>);
 
 impl Values {
-    /// Takes the values before a call, into the memory that is there.
+    /// Copies the initial values, reusing the allocated memory.
     pub(crate) fn start(&mut self, initial: &Values) {
         self.0.clear();
         self.0.extend_from_slice(&initial.0);
@@ -60,17 +60,17 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// Whether it holds.
+    /// Whether the condition holds.
     pub(crate) fn holds(&self, values: &Values) -> bool {
         self.relation.holds(values[self.left], values[self.right])
     }
 }
 
-/// Code, and the values before it runs.
+/// The compiled steps.
 #[derive(Debug)]
 pub(crate) struct Code {
     steps: Box<[Step]>,
-    /// What each step computes, for errors.
+    /// The source of each step, for errors.
     sources: Box<[Expression]>,
 }
 
@@ -78,7 +78,7 @@ impl Code {
     /// Runs a section's steps.
     ///
     /// # Errors
-    /// A value that does not fit, or a divisor that is not positive.
+    /// A value that overflows, or a divisor that is not positive.
     pub(crate) fn run(&self, section: &Section, values: &mut Values) -> Result<(), EvaluateError> {
         for index in section.clone() {
             let step = self.steps[index];
@@ -92,10 +92,10 @@ impl Code {
     }
 }
 
-/// Where the names of an expression have their values.
+/// Maps the names in an expression to their values.
 pub(crate) type Names<'a> = &'a dyn Fn(&str) -> Option<Slot>;
 
-/// Turns expressions into code.
+/// Compiles expressions to code.
 #[derive(Default)]
 pub(crate) struct Compiler {
     initial: Vec<i64>,
@@ -106,21 +106,21 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// A value that something else than a step writes.
+    /// Adds a value that is written from outside, not by a step.
     pub(crate) fn input(&mut self) -> Slot {
         self.value(0)
     }
 
-    /// A value that something else than a step may write, and that is `initial` otherwise.
+    /// Adds a value that may be written from outside, and that is `initial` otherwise.
     pub(crate) fn value(&mut self, initial: i64) -> Slot {
         self.initial.push(initial);
         Slot(self.initial.len() - 1)
     }
 
-    /// The value of an expression, computed by new steps unless earlier ones have done so.
+    /// Returns the value of an expression. It adds steps only for operations that earlier steps have not computed.
     ///
     /// # Errors
-    /// A name without a value.
+    /// A name that has no value.
     pub(crate) fn expression(
         &mut self,
         expression: &Expression,
@@ -172,7 +172,7 @@ impl Compiler {
         })
     }
 
-    /// The steps that `compile` adds.
+    /// Returns the range of steps that `compile` adds.
     pub(crate) fn section<T, E>(
         &mut self,
         compile: impl FnOnce(&mut Self) -> Result<T, E>,
@@ -182,7 +182,7 @@ impl Compiler {
         Ok((start..self.steps.len(), compiled))
     }
 
-    /// Compiles what may not run: steps after it do not rely on its steps.
+    /// Compiles steps that may be skipped at run time: later steps do not reuse their results.
     pub(crate) fn branch<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
         let end = Slot(self.initial.len());
         let compiled = compile(self);
@@ -190,7 +190,7 @@ impl Compiler {
         compiled
     }
 
-    /// The code, and what the values are before it runs.
+    /// Returns the code and the initial values.
     pub(crate) fn finish(self) -> (Code, Values) {
         let code = Code {
             steps: self.steps.into(),

@@ -1,4 +1,4 @@
-//! What a kernel of a call is launched with.
+//! Plans the launch of a kernel.
 
 use norma_bundle::expression::EvaluateError;
 use norma_bundle::manifest::{
@@ -14,18 +14,18 @@ use crate::tensor::Scalar;
 /// A kernel, prepared for launches.
 #[derive(Debug)]
 pub(crate) struct KernelPlan {
-    /// Computes what `when` uses.
+    /// Computes the sides of `when`.
     pub(super) choice: Section,
-    /// The kernel is launched where all hold.
+    /// The kernel is launched if all of these hold.
     pub(super) when: Box<[Comparison]>,
     /// Computes the dynamic shared memory.
     pub(super) sharing: Section,
     pub(crate) shared_bytes: Slot,
-    /// Where the number of CTAs that fit a multiprocessor goes, if the kernel's expressions use it.
+    /// The value for the number of CTAs that fit a multiprocessor, if the kernel's expressions use it.
     pub(crate) ctas_per_sm: Option<Slot>,
-    /// The dynamic shared memory, if it is the same for all launches.
+    /// The dynamic shared memory in bytes, if it is constant.
     pub(crate) constant_shared_bytes: Option<i64>,
-    /// Computes all that follows.
+    /// Computes the grid and the arguments.
     pub(super) body: Section,
     pub(crate) grid: [Slot; 3],
     pub(crate) arguments: Box<[ArgumentPlan]>,
@@ -38,7 +38,7 @@ pub(crate) enum ArgumentPlan {
     Tensor(usize),
     /// A number.
     Scalar(ScalarPlan),
-    /// The address of a workspace, and how many bytes of it the kernel uses.
+    /// The address of a workspace, and the number of bytes that the kernel uses.
     Workspace(usize, Slot),
     /// A tensor map.
     TensorMap(Box<TensorMapPlan>),
@@ -48,7 +48,7 @@ pub(crate) enum ArgumentPlan {
 #[derive(Debug)]
 pub(crate) struct ScalarPlan {
     scalar: ScalarType,
-    /// Its place among the scalars that the caller may set.
+    /// Its position among the scalars that the caller may set.
     named: Option<usize>,
     default: ScalarDefault,
 }
@@ -59,7 +59,7 @@ enum ScalarDefault {
     Computed(Slot),
 }
 
-/// A tensor map, prepared.
+/// A tensor map, prepared for launches.
 #[derive(Debug)]
 pub(crate) struct TensorMapPlan {
     pub(crate) map: TensorMap,
@@ -68,7 +68,7 @@ pub(crate) struct TensorMapPlan {
     pub(crate) strides_bytes: Box<[Slot]>,
 }
 
-/// What the expressions and arguments of a function's kernels refer to.
+/// The context in which a kernel's expressions and arguments are resolved.
 pub(super) struct Scope<'a> {
     pub(super) function: &'a Function,
     pub(super) places: &'a [Places],
@@ -77,13 +77,13 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The place of a tensor among the function's; names have been validated.
+    /// The position of a tensor in the function; names have been validated.
     fn tensor(&self, name: &str) -> usize {
         let position = self.function.tensors().position(|tensor| tensor.name == name);
         position.unwrap_or_default()
     }
 
-    /// Where a symbol of the kernel has its value.
+    /// The value of a symbol of the kernel.
     fn symbol(&self, kernel: &Kernel, name: &str) -> Option<Slot> {
         if name == DEVICE_SYMBOLS[0] {
             return Some(self.multiprocessors);
@@ -95,10 +95,10 @@ impl Scope<'_> {
 }
 
 impl KernelPlan {
-    /// Prepares a kernel, and adds the workspaces that no kernel before it has.
+    /// Prepares a kernel, and adds workspaces that earlier kernels did not use.
     ///
     /// # Errors
-    /// What the kernel uses is not known when it is needed.
+    /// An expression uses a symbol whose value is not known at that point.
     pub(super) fn new(
         compiler: &mut Compiler,
         kernel: &Kernel,
@@ -212,7 +212,7 @@ impl ArgumentPlan {
 }
 
 impl ScalarPlan {
-    /// The parameter's bytes, little-endian in the low ones.
+    /// Encodes the parameter, little-endian in the low bytes.
     ///
     /// # Errors
     /// The number does not fit the parameter's type.
@@ -237,7 +237,7 @@ impl ScalarPlan {
     }
 }
 
-/// A number as a kernel takes it, rounded to the type's precision; `None` if it does not fit an integer type.
+/// Encodes a number, rounded to the type's precision; `None` if it does not fit an integer type.
 fn encode(scalar: ScalarType, number: Scalar) -> Option<u64> {
     let integer = match number {
         Scalar::Float(_) if scalar.is_float() => 0,

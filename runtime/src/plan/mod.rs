@@ -1,7 +1,7 @@
-//! A function of a manifest, prepared for launches: what a call is checked against and what its kernels are launched with,
-//! as code over one array of values.
+//! A function of a manifest, prepared for launches: the checks of a call and the launches of its kernels, compiled to code
+//! over one array of values.
 //!
-//! Everything that can be decided without the arguments of a call is decided here, once; [`Call`] does the rest.
+//! Everything that does not depend on a call's arguments is done here, once; [`Call`] does the rest.
 
 mod call;
 mod code;
@@ -23,45 +23,46 @@ use tensors::TensorPlan;
 /// A function, prepared for launches.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// What it was prepared from; messages name things by it.
+    /// The description that it was prepared from; messages take names from it.
     pub(crate) function: Function,
     code: Code,
     tensors: Box<[TensorPlan]>,
     /// Strides that several dims share.
     shared_strides: Box<[SharedStride]>,
-    /// Computes what the tensors' shapes and the conditions use.
+    /// Computes the values that the tensors' shapes and the conditions use.
     sizes: Section,
     conditions: Box<[Comparison]>,
     pub(crate) kernels: Box<[KernelPlan]>,
-    /// How many scalars the caller may set.
+    /// The number of scalars that the caller may set.
     pub(crate) scalars: usize,
-    /// Where conditions have the numbers among them: their places among the scalars, and those of their values, which before a call are
-    /// the defaults.
+    /// The scalars that conditions may use: their positions among the scalars, and their values, which are initially the
+    /// defaults.
     numbers: Box<[(usize, Slot)]>,
     pub(crate) workspaces: Box<[Workspace]>,
 }
 
-/// Memory of the launcher's that the kernels of a function share.
+/// Memory that the launcher provides, shared by the kernels of a function.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub(crate) name: String,
     pub(crate) init: WorkspaceInit,
 }
 
-/// A symbol that is the stride of several dims: it is read off one whose extent is more than 1, as a dim of one element has
-/// no stride to speak of.
+/// A symbol that is the stride of several dims. It is read from a dim whose extent is more than 1, because the stride of a
+/// dim of one element is arbitrary.
 #[derive(Debug)]
 struct SharedStride {
     slot: Slot,
-    /// The extents' and the strides' places.
+    /// The values of the extent and the stride of each dim.
     dims: Box<[(Slot, Slot)]>,
 }
 
 impl Plan {
-    /// Prepares a function; also gives the values before a call on a device with so many multiprocessors.
+    /// Prepares a function, and returns the initial values for calls on a device with this number of multiprocessors.
     ///
     /// # Errors
-    /// The function has a size that no tensor's extent is, or shared memory that depends on how many CTAs fit.
+    /// The function uses a size that is not the extent of any tensor, or its shared memory depends on the number of CTAs that
+    /// fit.
     pub(crate) fn new(function: &Function, multiprocessors: u32) -> Result<(Plan, Values), Error> {
         let unsupported = |error: EvaluateError| {
             Error::Bundle(format!(
@@ -139,7 +140,7 @@ impl Plan {
     }
 }
 
-/// Where the extents and strides of a tensor are.
+/// The values for the extents and strides of a tensor.
 #[derive(Debug)]
 pub(crate) struct Places {
     extents: Box<[Slot]>,
@@ -163,8 +164,8 @@ impl Places {
     }
 }
 
-/// Where the function's symbols have their values: a size at the first extent that it is, a stride at the first stride, or in
-/// a place of its own where several dims have it.
+/// Maps the function's symbols to their values. A size is the first extent that has this symbol. A stride is the stride of
+/// its dim, or a separate value if several dims share it.
 fn symbols<'f>(
     compiler: &mut Compiler,
     tensors: &[&'f norma_bundle::manifest::Tensor],

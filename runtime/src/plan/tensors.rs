@@ -1,4 +1,4 @@
-//! What a tensor of a call is checked against.
+//! Checks a tensor of a call.
 
 use norma_bundle::Element;
 use norma_bundle::expression::EvaluateError;
@@ -8,7 +8,7 @@ use super::Places;
 use super::code::{Compiler, Names, Slot, Values};
 use crate::error::CallError;
 
-/// The most elements a tensor may span where its kernels index in 32 bits.
+/// The largest span, in elements, of a tensor whose kernels index it in 32 bits.
 const MAX_32_BIT_SPAN: i64 = 1 << 31;
 
 /// A tensor of a function.
@@ -22,14 +22,14 @@ pub(super) struct TensorPlan {
     is_output: bool,
 }
 
-/// A dim of a tensor: where its extent and stride are, and where what they must be is.
+/// A dim of a tensor: the values for its extent and stride, and the values that these must have.
 #[derive(Debug)]
 pub(super) struct DimPlan {
     pub(super) extent: Slot,
     pub(super) stride: Slot,
-    /// Absent where the extent is what gives a symbol its value.
+    /// `None` if the extent itself defines a symbol.
     expected_extent: Option<Slot>,
-    /// Absent where the caller chooses the stride.
+    /// `None` if the caller chooses the stride.
     expected_stride: Option<Slot>,
     least_extent: Option<Slot>,
     extent_multiple: u64,
@@ -37,10 +37,10 @@ pub(super) struct DimPlan {
 }
 
 impl TensorPlan {
-    /// Prepares a tensor, whose shape is as `places` say once it is known.
+    /// Prepares a tensor whose extents and strides are the values in `places`.
     ///
     /// # Errors
-    /// A size that no tensor's extent is.
+    /// A size that is not the extent of any tensor.
     pub(super) fn new(
         compiler: &mut Compiler,
         tensor: &manifest::Tensor,
@@ -72,11 +72,11 @@ impl TensorPlan {
         })
     }
 
-    /// Checks the tensor's extents and strides, and gives the bytes from its first element to its last. A dim of one element
-    /// may have any stride, and so may a tensor without elements.
+    /// Checks the tensor's extents and strides, and returns the number of bytes from its first element to its last. A dim of
+    /// one element may have any stride, and so may a tensor without elements.
     ///
     /// # Errors
-    /// What the kernels are not made for.
+    /// A layout that the kernels are not made for.
     pub(super) fn check(&self, name: &str, values: &Values) -> Result<u64, CallError> {
         let refuse = |message: String| Err(CallError::Argument(message));
         for (index, dim) in self.dims.iter().enumerate() {
@@ -152,15 +152,15 @@ impl TensorPlan {
         Ok(bytes.unsigned_abs())
     }
 
-    /// Whether two elements may share memory: some stride is shorter than what the dims with tighter strides span. The tensor
-    /// has elements, and its span fits.
+    /// Whether two elements may share memory: whether some stride is shorter than the span of the dims with smaller strides.
+    /// The tensor must have elements, and its span must fit.
     fn overlaps_itself(&self, values: &Values) -> bool {
         let dims = || {
             let dims = self.dims.iter().enumerate();
             let keyed = dims.map(|(index, dim)| (values[dim.stride], values[dim.extent], index));
             keyed.filter(|(_, extent, _)| *extent > 1)
         };
-        // Dims in order of their strides, one after the other: there are few, and nowhere to sort them.
+        // Visits the dims in the order of their strides by repeated minimum: there are few, and sorting would need memory.
         let mut span = 1;
         let mut next = dims().min();
         while let Some(dim) = next {

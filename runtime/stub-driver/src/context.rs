@@ -1,4 +1,4 @@
-//! Devices, their contexts, and which context is current on a thread.
+//! Devices, their contexts, and the context that is current on a thread.
 
 use std::cell::RefCell;
 use std::env;
@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::{DEVICES, INVALID_CONTEXT, INVALID_VALUE, MULTIPROCESSORS, SUCCESS, Status};
 
-/// A context is known by an address of its own.
+/// The address of an element identifies the context of a device.
 static CONTEXTS: [u8; DEVICES as usize] = [0; DEVICES as usize];
 
 thread_local! {
@@ -27,7 +27,7 @@ pub(crate) unsafe extern "C" fn cuInit(_flags: c_uint) -> Status {
     SUCCESS
 }
 
-/// Stores a text with its final null byte.
+/// Stores a pointer to a null-terminated string.
 unsafe fn tell(text: &'static [u8], out: *mut *const c_char) -> Status {
     // SAFETY: `cuda.h`'s contract.
     unsafe { *out = text.as_ptr().cast() };
@@ -78,7 +78,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetName(out: *mut c_char, length: c_int,
     SUCCESS
 }
 
-/// The compute capability as the environment has it.
+/// The compute capability from the environment.
 fn capability() -> (c_int, c_int) {
     let told = env::var("NORMA_STUB_CAPABILITY").unwrap_or_default();
     let parsed = told

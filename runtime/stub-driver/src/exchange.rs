@@ -1,7 +1,7 @@
-//! Tensors of the host that a program is to take for a GPU's: a framework's DLPack exchange API with another device in it.
+//! Presents host tensors as a GPU's: wraps a framework's DLPack exchange API and replaces the device.
 //!
-//! Frameworks do not make tensors of a GPU where there is none. What they lend of the host's is as good for the stand-in, whose memory
-//! is the host's too.
+//! Frameworks cannot create GPU tensors on a machine without a GPU. Their host tensors serve as well, because the stand-in's
+//! memory is the host's.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -13,7 +13,7 @@ use crate::{SUCCESS, Status};
 const CPU: i32 = 1;
 const CUDA: i32 = 2;
 
-/// `DLTensor` as far as its device.
+/// The beginning of `DLTensor`, up to its device.
 #[repr(C)]
 pub(crate) struct Tensor {
     data: *mut c_void,
@@ -35,18 +35,18 @@ pub(crate) struct Api {
     current_stream: unsafe extern "C" fn(c_int, i32, *mut *mut c_void) -> Status,
 }
 
-// SAFETY: nothing in it changes, and DLPack has its functions called from any thread.
+// SAFETY: its contents never change, and DLPack allows its functions to be called from any thread.
 unsafe impl Send for Api {}
 // SAFETY: as above.
 unsafe impl Sync for Api {}
 
-/// The framework's own.
+/// The framework's own API.
 static ORIGINAL: OnceLock<Api> = OnceLock::new();
-/// What takes its place.
+/// The wrapped API.
 static CHANGED: OnceLock<Api> = OnceLock::new();
 
-/// The exchange API of a framework with device 0 of the stand-in in the place of the host, and its default stream as the current one.
-/// One framework of a process may have it.
+/// Wraps a framework's exchange API: device 0 of the stand-in replaces the host, and the current stream is the default
+/// stream. Only one framework per process can be wrapped.
 ///
 /// # Safety
 /// `original` is a `DLPackExchangeAPI` of version 1.
@@ -95,7 +95,7 @@ unsafe extern "C" fn current_stream(_kind: c_int, _ordinal: i32, out: *mut *mut 
     SUCCESS
 }
 
-/// Whether launches are recorded, for programs that find the stand-in as `libcuda.so.1`.
+/// Sets whether launches are recorded, for programs that load the stand-in as `libcuda.so.1`.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn norma_stub_record(is_recorded: bool) {
     crate::record(is_recorded);

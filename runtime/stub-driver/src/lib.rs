@@ -1,12 +1,13 @@
-//! A stand-in for CUDA's driver, for tests on machines without a GPU: it keeps the books and runs nothing.
+//! A stand-in for CUDA's driver, for tests on machines without a GPU: it records launches and runs nothing.
 //!
-//! Memory is the host's. A launch is checked as the driver would check it (the current context, the shared memory that was
-//! asked for, captures) and recorded with its parameters, of which it takes as many bytes as the cubin says. Rust tests
-//! call it in process ([`function`], [`launches`]); other programs find it as `libcuda.so.1`, and each launch is a line of the
-//! file that `NORMA_STUB_LOG` names. `NORMA_STUB_CAPABILITY` is the compute capability of its devices, `9.0` unless told.
+//! Device memory is the host's. A launch is checked as the driver would check it (the current context, the shared memory that
+//! was requested, captures) and recorded with its parameters, of which it reads as many bytes as the cubin declares. Rust
+//! tests call it in process ([`function`], [`launches`]). Other programs load it as `libcuda.so.1`, and it writes a line for
+//! each launch to the file that `NORMA_STUB_LOG` names. `NORMA_STUB_CAPABILITY` sets the compute capability of its devices;
+//! the default is `9.0`.
 //!
-//! Every `extern "C"` function here is one of `cuda.h`, under its name and with its contract: pointers are valid for what the
-//! function reads and writes, handles are those that the stand-in gave out.
+//! Every `extern "C"` function here is one of `cuda.h`, with its name and contract: pointers are valid for what the function
+//! reads and writes, and handles are those that the stand-in returned.
 
 mod context;
 mod exchange;
@@ -32,19 +33,19 @@ const INVALID_CONTEXT: Status = 201;
 const NOT_FOUND: Status = 500;
 const CAPTURE_UNSUPPORTED: Status = 900;
 
-/// How many devices there are.
+/// The number of devices.
 pub const DEVICES: u32 = 2;
-/// The multiprocessors of each.
+/// The number of multiprocessors of each device.
 pub const MULTIPROCESSORS: u32 = 132;
-/// The most dynamic shared memory of a CTA, in bytes.
+/// The largest dynamic shared memory of a CTA, in bytes.
 pub const LARGEST_SHARED: u32 = 232_448;
-/// How many CTAs of any kernel fit a multiprocessor.
+/// The number of CTAs of any kernel that fit a multiprocessor.
 pub const CTAS_PER_MULTIPROCESSOR: u32 = 2;
 
-/// Declares which functions there are.
+/// Declares the functions that the stand-in has.
 macro_rules! functions {
     ($($module:ident: $($name:ident)*;)*) => {
-        /// The driver's function of that name; null if the stand-in lacks it.
+        /// The driver's function with this name; null if the stand-in lacks it.
         pub fn function(name: &CStr) -> *const c_void {
             match name.to_str() {
                 $($(Ok(stringify!($name)) => $module::$name as *const c_void,)*)*

@@ -1,4 +1,4 @@
-//! Device memory, which is the host's.
+//! Device memory, backed by host memory.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::{
     CAPTURE_UNSUPPORTED, INVALID_CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, SUCCESS, Status, context, stream,
 };
 
-/// The driver aligns allocations to this at least.
+/// The minimum alignment of the driver's allocations, in bytes.
 const ALIGNMENT: usize = 256;
 
 static ALLOCATIONS: Mutex<Option<HashMap<u64, Layout>>> = Mutex::new(None);

@@ -15,11 +15,11 @@ use crate::{
 const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
 const CLUSTER_DIMENSION: c_uint = 4;
 const PROGRAMMATIC_STREAM_SERIALIZATION: c_uint = 6;
-/// What cubins begin with.
+/// The first bytes of a cubin.
 const ELF: &[u8] = b"\x7fELF";
-/// What LLVM begins PTX with, ahead of what comments tell of it.
+/// The first bytes of PTX from LLVM, which begins with a comment.
 const PTX: &[u8] = b"//";
-/// What a kernel may ask for before more is allowed, in bytes.
+/// The limit of dynamic shared memory before a larger one is set, in bytes.
 const DEFAULT_SHARED: c_int = 48 * 1024;
 
 /// A cubin or PTX that was loaded, with the kernels that were looked up.
@@ -55,10 +55,10 @@ pub(crate) struct Config {
     attribute_count: c_uint,
 }
 
-/// The bytes of an ELF image with 64-bit fields, from what its header says of where its tables end.
+/// The size of a 64-bit ELF image in bytes, computed from the positions of its tables in the header.
 ///
 /// # Safety
-/// The image is whole.
+/// The image is complete.
 unsafe fn elf_bytes(image: *const u8) -> usize {
     // SAFETY: passed on to the caller; the header takes 64 bytes.
     let header = unsafe { slice::from_raw_parts(image, 64) };
@@ -80,7 +80,8 @@ pub(crate) unsafe extern "C" fn cuModuleLoadData(out: *mut *mut c_void, image: *
         return CAPTURE_UNSUPPORTED;
     }
     let image = image.cast::<u8>();
-    // SAFETY: `cuda.h`'s contract: an ELF image states its size and is whole, and what is none is text that ends in a null byte.
+    // SAFETY: `cuda.h`'s contract: an ELF image states its size and is complete, and anything else is a null-terminated
+    // string.
     let bytes = unsafe {
         if CStr::from_ptr(image.cast()).to_bytes().starts_with(ELF) {
             slice::from_raw_parts(image, elf_bytes(image))
@@ -194,8 +195,8 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
     if !record::is_recording() {
         return SUCCESS;
     }
-    // SAFETY: `cuda.h`'s contract: the configuration says how many attributes there are, the kernel how many parameters and
-    // how large each is.
+    // SAFETY: `cuda.h`'s contract: the configuration gives the number of attributes, the kernel the number of parameters and
+    // their sizes.
     let (attributes, parameters) = unsafe {
         let attributes = match config.attribute_count {
             0 => &[],

@@ -1,4 +1,4 @@
-//! What was launched.
+//! Records launches.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -17,13 +17,13 @@ pub struct LaunchRecord {
     pub stream: u64,
     /// CTAs.
     pub grid: [u32; 3],
-    /// Threads of a CTA.
+    /// Threads per CTA.
     pub block: [u32; 3],
-    /// CTAs of a cluster.
+    /// CTAs per cluster.
     pub cluster: [u32; 3],
     /// Dynamic shared memory, in bytes.
     pub shared_bytes: u32,
-    /// Whether the kernel may overlap the one ahead of it.
+    /// Whether the kernel may overlap the previous one.
     pub programmatic: bool,
     /// The bytes of each parameter.
     pub parameters: Vec<Vec<u8>>,
@@ -41,7 +41,7 @@ impl LaunchRecord {
 static RECORDS: AtomicBool = AtomicBool::new(true);
 static LAUNCHES: Mutex<Vec<LaunchRecord>> = Mutex::new(Vec::new());
 
-/// Whether launches are recorded; without that they cost nothing.
+/// Sets whether launches are recorded; without recording a launch costs nothing.
 pub fn record(is_recorded: bool) {
     RECORDS.store(is_recorded, Ordering::Relaxed);
 }
@@ -51,7 +51,7 @@ pub(crate) fn is_recording() -> bool {
     RECORDS.load(Ordering::Relaxed)
 }
 
-/// All launches on a stream of that number, in order.
+/// All launches on the stream with this number, in order.
 pub fn launches(stream: u64) -> Vec<LaunchRecord> {
     let launches = LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner);
     let on_stream = launches.iter().filter(|launch| launch.stream == stream);

@@ -1,4 +1,4 @@
-//! Streams, captures, graphs and events. Whatever is asked of a stream has happened at once.
+//! Streams, captures, graphs and events. All work on a stream completes immediately.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
@@ -12,7 +12,7 @@ use crate::{CAPTURE_UNSUPPORTED, INVALID_VALUE, SUCCESS, Status};
 const CAPTURE_MODE_RELAXED: c_int = 2;
 
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
-/// Captures under way that forbid what could make them wait.
+/// The number of captures so far, which numbers the next one.
 static CAPTURES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
@@ -20,13 +20,13 @@ thread_local! {
     static CAPTURES_OF_THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A stream. The default stream has none.
+/// A stream. The default stream has no such object.
 pub(crate) struct Stream {
     pub(crate) number: u64,
     capture: Mutex<Option<Capture>>,
 }
 
-/// A capture: its number, and what it has recorded.
+/// A capture: its number, and the launches that it has recorded.
 struct Capture {
     number: u64,
     launches: Vec<LaunchRecord>,
@@ -54,12 +54,12 @@ pub unsafe fn number(handle: *mut c_void) -> u64 {
     unsafe { stream(handle) }.map_or(0, |stream| stream.number)
 }
 
-/// Whether a capture of this thread forbids what may wait for streams: to allocate, and to load modules.
+/// Whether a capture of this thread forbids calls that may synchronize, such as allocating memory and loading modules.
 pub(crate) fn forbids_waiting() -> bool {
     CAPTURES_OF_THREAD.get() > 0 && CAPTURE_MODE.get() != CAPTURE_MODE_RELAXED
 }
 
-/// Records a launch, or has a capture do so.
+/// Records a launch, or adds it to the stream's capture.
 ///
 /// # Safety
 /// The handle is null or a stream that is not destroyed.
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetId(handle: *mut c_void, out: *mut u64
     let is_capturing =
         unsafe { stream(handle) }.map(|stream| stream.with_capture(|capture| capture.is_some()));
     if is_capturing == Some(true) {
-        // As an H200's driver 580 does.
+        // The driver 580 of an H200 refuses it too.
         return CAPTURE_UNSUPPORTED;
     }
     // SAFETY: `cuda.h`'s contract.
@@ -217,7 +217,7 @@ pub(crate) unsafe extern "C" fn cuGraphDestroy(graph: *mut c_void) -> Status {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphExecDestroy(graph: *mut c_void) -> Status {
-    // SAFETY: the instance came from `cuGraphInstantiateWithFlags`, which makes it as a graph is made.
+    // SAFETY: the instance came from `cuGraphInstantiateWithFlags`, which represents it like a graph.
     unsafe { cuGraphDestroy(graph) }
 }
 

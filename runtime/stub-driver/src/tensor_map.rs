@@ -1,15 +1,15 @@
-//! Tensor maps: checked as the driver checks them, and encoded so that tests can read what they were made of.
+//! Tensor maps: checked as the driver checks them, and encoded so that tests can read back the arguments.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::slice;
 
 use crate::{INVALID_VALUE, SUCCESS, Status};
 
-/// Bytes of an element of each `CUtensorMapDataType`, from 0 on.
+/// The bytes of an element of each `CUtensorMapDataType`, starting from 0.
 const ELEMENT_BYTES: [u64; 10] = [1, 2, 4, 4, 8, 8, 2, 4, 8, 2];
 const MOST_AXES: usize = 5;
 
-/// What a map is made of, axes from the innermost out.
+/// The arguments of a map; axes are listed from the innermost.
 struct Map<'a> {
     data_type: usize,
     address: u64,
@@ -21,7 +21,7 @@ struct Map<'a> {
 }
 
 impl Map<'_> {
-    /// Whether the driver takes it (CUDA driver API, `cuTensorMapEncodeTiled`, without interleaving).
+    /// Whether the driver accepts the map (CUDA driver API, `cuTensorMapEncodeTiled`, without interleaving).
     fn is_valid(&self) -> bool {
         let Some(element) = ELEMENT_BYTES.get(self.data_type) else {
             return false;
@@ -37,8 +37,8 @@ impl Map<'_> {
             && row.is_multiple_of(16)
     }
 
-    /// As 16 words, from the first on: the address; the type, the rank, the swizzle and the promotion, a byte each; five extents; four
-    /// strides; five extents of the box, two to a word. What is not there is 0.
+    /// Encodes the map in 16 words, in this order: the address; the type, the rank, the swizzle and the promotion, a byte
+    /// each; five extents; four strides; five extents of the box, two to a word. Absent values are 0.
     fn encoded(&self) -> [u64; 16] {
         let mut words = [0; 16];
         words[0] = self.address;
@@ -83,7 +83,7 @@ pub(crate) unsafe extern "C" fn cuTensorMapEncodeTiled(
     else {
         return INVALID_VALUE;
     };
-    // SAFETY: `cuda.h`'s contract: as many extents as the rank, and one stride less.
+    // SAFETY: `cuda.h`'s contract: as many extents as the rank, and one stride fewer.
     let map = unsafe {
         Map {
             data_type,

@@ -1,10 +1,10 @@
-//! What several programs' command lines and output streams have in common. It links no MLIR, so that `norma-run` may use
-//! it.
+//! Command-line options and output functions that several programs share. The crate links no MLIR, so that `norma-run` may
+//! use it.
 //!
 //! | what | by |
 //! |---|---|
-//! | which function is run, on what, and how much of it is compared | [`RunOptions`] |
-//! | reports and messages that reach their stream, or say that they did not | [`output`] |
+//! | the function to run, its arguments, and how much of the result is compared | [`RunOptions`] |
+//! | writing reports and messages, with errors for reports that could not be written | [`output`] |
 
 pub mod output;
 mod run_options;
@@ -13,10 +13,10 @@ mod setting;
 pub use run_options::{RunOptions, RunOptionsError};
 pub use setting::Setting;
 
-/// A value that says something: a parser for options whose empty value would be taken for none.
+/// A parser for options that must not be empty, because an empty value would be taken for a missing one.
 ///
 /// # Errors
-/// There is nothing in it but blanks.
+/// The value is blank.
 pub fn stated(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("expected a value that is not empty".to_owned()),

@@ -1,5 +1,5 @@
-//! Standard output and standard error as a program's caller sees them: a report that could not be written is an error, a
-//! message that could not be written is lost, and neither is a panic.
+//! Standard output and standard error: a report that cannot be written is an error, a message that cannot be written is
+//! dropped, and neither causes a panic.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -7,35 +7,36 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use thiserror::Error;
 
-/// A report that did not reach standard output.
+/// An error in writing a report to standard output.
 #[derive(Debug, Error)]
 #[error("cannot write to standard output: {0}")]
 pub struct ReportError(#[from] io::Error);
 
-/// Writes a report to standard output. A reader that has closed the pipe has what it wanted.
+/// Writes a report to standard output. A closed pipe is not an error: its reader has read what it wanted.
 ///
 /// # Errors
-/// The output takes no more, as on a full disk.
+/// The output cannot be written, for example because the disk is full.
 pub fn report(bytes: &[u8]) -> Result<(), ReportError> {
     whole(&mut io::stdout().lock(), bytes)
 }
 
-/// Writes a message to standard error. Where that takes no more nobody is left to be told.
+/// Writes a message to standard error. If that fails, there is nobody left to tell.
 pub fn message(message: impl Display) {
     let _ = write!(io::stderr().lock(), "{message}");
 }
 
-/// Writes an error to standard error, as every program of the project has it: `error: `, and what it says.
+/// Writes an error to standard error in the format of all programs of the project: `error: ` and the text.
 pub fn error(text: impl Display) {
     diagnostics(&format!("error: {text}\n"));
 }
 
-/// Writes a note to an error, or to what is done, to standard error.
+/// Writes a note about an error or about progress to standard error.
 pub fn note(text: impl Display) {
     diagnostics(&format!("note: {text}\n"));
 }
 
-/// Writes rendered diagnostics to standard error, with the severity of each line in colour on a terminal, unless `NO_COLOR` is set.
+/// Writes rendered diagnostics to standard error; on a terminal the severity of each line is coloured, unless `NO_COLOR` is
+/// set.
 pub fn diagnostics(text: &str) {
     let mut stream = anstream::stderr().lock();
     for line in text.split_inclusive('\n') {
@@ -49,7 +50,7 @@ pub fn diagnostics(text: &str) {
     }
 }
 
-/// Where the severity stands in a line of a diagnostic: at its beginning or behind a location.
+/// The position of the severity in a line of a diagnostic: at its beginning or after a location.
 fn severity(line: &str) -> Option<(usize, &'static str, Style)> {
     let severities = [
         ("error:", AnsiColor::Red),
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(word("  %y = \"an error: in text\""), None);
     }
 
-    /// A stream that fails once it is flushed, as a buffered one does.
+    /// A stream that fails when it is flushed, as a buffered stream does.
     struct Failing(io::ErrorKind);
 
     impl Write for Failing {

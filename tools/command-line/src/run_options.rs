@@ -1,4 +1,4 @@
-//! The options of every program that runs a function's kernels: on what they run, and how much of it is compared.
+//! The options of every program that runs a function's kernels: the arguments, and how much of the result is compared.
 
 use clap::Args;
 use norma_bundle::Manifest;
@@ -39,35 +39,35 @@ pub struct RunOptions {
     pub json: bool,
 }
 
-/// Why the options make no problem to run.
+/// Why the options do not determine a problem to run.
 #[derive(Debug, Error)]
 pub enum RunOptionsError {
-    /// They name no function, or one that is not there.
+    /// They name a function that does not exist, or none although there are several.
     #[error(transparent)]
     Function(#[from] FunctionError),
-    /// Two of them say something of the same size, stride or scalar.
+    /// Two of them set the same size, stride or scalar.
     #[error("--{option} {name}=... is given twice")]
     Repeated {
         /// `size`, `stride` or `scalar`.
         option: &'static str,
-        /// Of what.
+        /// Its name.
         name: String,
     },
-    /// A size is missing, or one of them breaks what the kernels assume.
+    /// A size is missing, or a value violates an assumption of the kernels.
     #[error(transparent)]
     Bind(#[from] BindError),
 }
 
 impl RunOptions {
-    /// The function that is meant.
+    /// The function that the options name.
     ///
     /// # Errors
-    /// There is none of that name, or none is named where there are several.
+    /// There is no function of that name, or none is named and there are several.
     pub fn function<'m>(&self, manifest: &'m Manifest) -> Result<&'m Function, RunOptionsError> {
         Ok(manifest.function(self.function.as_deref())?)
     }
 
-    /// The function that is meant, on one device or sharded over several.
+    /// The function that the options name, on one device or sharded over several.
     ///
     /// # Errors
     /// As [`RunOptions::function`].
@@ -89,7 +89,7 @@ impl RunOptions {
         )?)
     }
 
-    /// Which rows of a large result are compared.
+    /// The choice of rows of a large result that are compared.
     pub fn sampling(&self) -> Sampling {
         Sampling {
             rows: self.rows_checked,

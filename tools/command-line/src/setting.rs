@@ -1,4 +1,4 @@
-//! How command lines spell sizes, strides and scalars: `NAME=VALUE`.
+//! The command-line syntax of sizes, strides and scalars: `NAME=VALUE`.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -6,9 +6,9 @@ use std::str::FromStr;
 /// `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting<T> {
-    /// Before the first `=`.
+    /// The part before the first `=`.
     pub name: String,
-    /// After it.
+    /// The part after it.
     pub value: T,
 }
 
@@ -29,10 +29,10 @@ impl<T: FromStr> FromStr for Setting<T> {
     }
 }
 
-/// Settings by name.
+/// Collects settings by name.
 ///
 /// # Errors
-/// The name of one that is given twice.
+/// The name of a setting that is given twice.
 pub(crate) fn by_name<T: Clone>(settings: &[Setting<T>]) -> Result<BTreeMap<String, T>, String> {
     let mut named = BTreeMap::new();
     for Setting { name, value } in settings {

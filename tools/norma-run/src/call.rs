@@ -1,4 +1,4 @@
-//! A function on a device: loaded, and called on tensors that lie between guards.
+//! Loads a function on a device, and calls it on tensors surrounded by guard bytes.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use norma_runtime::{Bundle, Device, DriverError, Function, Scalar, Tensor, Works
 
 use crate::failure::Failure;
 
-/// A function that is loaded, for one choice of sizes.
+/// A function loaded on a device, with fixed sizes.
 pub struct Loaded<'a> {
     problem: &'a Problem<'a>,
     function: Function,
     /// The named scalars, in the function's order.
     scalars: Vec<Scalar>,
-    /// The fewest bytes one call must move.
+    /// The minimum traffic of one call, in bytes.
     pub bytes_moved: i64,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Loaded<'a> {
     /// Loads the function of `bundle` that `problem` runs.
     ///
     /// # Errors
-    /// What the runtime refuses, an expression without a value, or what the driver says.
+    /// The runtime's error, an expression that cannot be evaluated, or the driver's error.
     pub fn new(device: &Device, bundle: &Bundle, problem: &'a Problem<'a>) -> Result<Self, Failure> {
         let function = Function::load(bundle, device, &problem.function.name)?;
         let mut bytes_moved = 0;
@@ -57,12 +57,12 @@ impl<'a> Loaded<'a> {
     /// Launches the kernels in order on `stream`.
     ///
     /// # Errors
-    /// What the runtime refuses, or what the driver says of a launch.
+    /// The runtime's error, or the driver's error at a launch.
     pub fn enqueue(&self, tensors: &Tensors, stream: &Stream) -> Result<(), Failure> {
         let tensors = self.tensors(tensors);
         let tensors: Vec<&Tensor<'_>> = tensors.iter().collect();
-        // SAFETY: the buffers hold the tensors, as long as the problem says, and nothing else uses them; they are freed after
-        // what was launched has run, since freeing waits for it.
+        // SAFETY: the buffers hold the tensors, with the spans that the problem states, and nothing else uses them; freeing
+        // them waits for the launches to complete.
         unsafe { self.function.launch(&tensors, &self.scalars, stream.handle()) }?;
         Ok(())
     }
@@ -92,10 +92,10 @@ impl<'a> Loaded<'a> {
 }
 
 impl Tensors {
-    /// Allocates every tensor of `problem`, with what `images` has for it; the rest is poisoned.
+    /// Allocates every tensor of `problem` and copies its image from `images`; all other bytes are poisoned.
     ///
     /// # Errors
-    /// What the driver says, out of memory above all.
+    /// The driver's error, most likely out of memory.
     pub fn new(device: &Device, problem: &Problem<'_>, images: &Images) -> Result<Self, DriverError> {
         let mut buffers = BTreeMap::new();
         for tensor in problem.function.tensors() {
@@ -111,7 +111,7 @@ impl Tensors {
     /// Poisons a tensor again.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn poison(&self, tensor: &str) -> Result<(), DriverError> {
         self.0[tensor].fill(POISON)
     }
@@ -119,7 +119,7 @@ impl Tensors {
     /// Reads a tensor's memory back.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn read(&self, tensor: &str) -> Result<Image, DriverError> {
         let bytes = self.0[tensor].read()?;
         Ok(Image::from_bytes(bytes).unwrap_or_else(|| Image::poisoned(0)))
@@ -131,19 +131,19 @@ impl Tensors {
 }
 
 impl Workspaces {
-    /// Poisons those that hold nothing at first.
+    /// Poisons the workspaces whose initial contents are unspecified.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn poison(&self) -> Result<(), DriverError> {
         let mut uninitialized = self.0.iter().filter(|workspace| !workspace.init.is_zero());
         uninitialized.try_for_each(|workspace| workspace.memory.fill(POISON))
     }
 
-    /// What those hold that were zero at first.
+    /// Reads the workspaces that must be zero initially.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn read(&self) -> Result<BTreeMap<String, Vec<u8>>, DriverError> {
         let zero = self.0.iter().filter(|workspace| workspace.init.is_zero());
         zero.map(|workspace| Ok((workspace.name.clone(), workspace.memory.read()?)))

@@ -1,4 +1,4 @@
-//! What can end a run, and with which exit code.
+//! The failures that can end a run, and their exit codes.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,13 +18,13 @@ pub enum Failure {
     /// The bundle cannot be used, or the driver or the device failed.
     #[error(transparent)]
     Runtime(#[from] norma_runtime::Error),
-    /// A launch's expression has no value.
+    /// An expression of a launch cannot be evaluated.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// The function, sizes, strides or scalars do not fit the bundle.
     #[error(transparent)]
     Options(#[from] RunOptionsError),
-    /// A sharded function was to be timed: between its runs stands a collective.
+    /// Timing was asked for a sharded function, whose runs are separated by a collective.
     #[error("expected one device's run to time, {}, by --function, got the sharded function '{function}'", runs.join(" or "))]
     Sharded {
         /// The function.
@@ -32,7 +32,7 @@ pub enum Failure {
         /// Its runs.
         runs: Vec<String>,
     },
-    /// What the function computes cannot be evaluated.
+    /// The definition of the function cannot be evaluated.
     #[error(transparent)]
     Oracle(#[from] OracleError),
     /// There is no list of bundles to compare.
@@ -49,10 +49,10 @@ pub enum Failure {
     Page {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// What was to be measurements of earlier runs is none.
+    /// A file that should hold measurements of earlier runs does not.
     #[error("expected measurements as --json writes them in '{}': {why}", path.display())]
     Saved {
         /// The file.
@@ -69,8 +69,8 @@ impl From<DriverError> for Failure {
 }
 
 impl Failure {
-    /// 1 for what went wrong on the device, 2 for what was asked and a report that
-    /// cannot be written, 3 where there is no device to run on.
+    /// The exit code: 1 for an error on the device, 2 for a wrong request or a report that cannot be written, 3 if there is
+    /// no device to run on.
     pub fn exit_code(&self) -> u8 {
         use norma_runtime::Error as Runtime;
         match self {

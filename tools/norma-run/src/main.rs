@@ -1,6 +1,6 @@
 //! Runs, checks and times a bundle on a GPU.
 //!
-//! It links neither MLIR nor a driver, so that the one small file travels to a GPU machine beside the bundles.
+//! It links neither MLIR nor a driver, so that a single small file can be copied to a GPU machine together with the bundles.
 
 mod call;
 mod failure;
@@ -31,7 +31,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs, or takes what earlier runs measured, and reports; gives whether nothing that was compared is wrong.
+/// Runs the function, or reads the measurements of earlier runs, and reports; returns whether everything that was compared is
+/// right.
 fn run(options: &Options) -> Result<bool, Failure> {
     if !options.measured.is_empty() {
         let mut measurements = Vec::new();

@@ -1,4 +1,4 @@
-//! The command line: what can be asked for.
+//! The command line.
 
 use std::path::PathBuf;
 
@@ -53,22 +53,22 @@ const EXIT_CODES: &str = "Exit codes: 0 right, 1 wrong results or a failed launc
                           3 no CUDA driver or no GPU for this bundle";
 
 impl Options {
-    /// Whether to verify: when asked to, when outputs are wanted, and when nothing else is asked for.
+    /// Whether to verify: if asked to, if outputs are to be written, and if nothing else is asked for.
     pub fn verifies(&self) -> bool {
         self.verify || self.write_outputs.is_some() || !(self.time || self.report.is_some())
     }
 
-    /// Whether to time: when asked to, and for a report.
+    /// Whether to time: if asked to, and for a report.
     pub fn times(&self) -> bool {
         self.time || self.report.is_some()
     }
 
-    /// Whether to time a copy beside it.
+    /// Whether to time a copy as well.
     pub fn copies(&self) -> bool {
         self.copy || self.report.is_some()
     }
 
-    /// What each run of a sweep runs on; what the only run does, where none is swept.
+    /// The options of each run of a sweep; without a sweep, those of the only run.
     pub fn runs(&self) -> Vec<RunOptions> {
         let Some((name, values)) = &self.sweep else {
             return vec![self.run.clone()];
@@ -85,7 +85,7 @@ impl Options {
     }
 }
 
-/// Reads `m=1024,4096`.
+/// Parses a sweep such as `m=1024,4096`.
 fn parse_sweep(text: &str) -> Result<(String, Vec<i64>), String> {
     let Setting { name, value } = text.parse::<Setting<String>>()?;
     let number = |word: &str| {

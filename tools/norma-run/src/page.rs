@@ -1,6 +1,6 @@
-//! A report as one page of HTML that needs nothing beside it: what was measured, as figures and tables.
+//! Renders a report as one self-contained page of HTML: the measurements as figures and tables.
 //!
-//! It is made of the JSON that runs write, so that a page can be made later and elsewhere.
+//! It is made from the JSON that runs write, so a page can be made later and on another machine.
 
 mod chart;
 
@@ -16,7 +16,7 @@ use crate::report::KernelSummary;
 use crate::timing::Timing;
 use chart::{Chart, Series};
 
-/// What a page is made of: a run as its JSON says it. What a page does not show may be absent.
+/// A run, as read from its JSON. Fields that the page does not need may be absent.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Measurement {
     function: String,
@@ -55,10 +55,10 @@ pub fn read(path: &Path) -> Result<Vec<Measurement>, Failure> {
     parse(&text).map_err(|error| saved(error.to_string()))
 }
 
-/// The runs of a JSON text: one, or a list.
+/// Parses the runs in a JSON text: one run, or a list.
 ///
 /// # Errors
-/// It is something else.
+/// The text is something else.
 pub fn parse(json: &str) -> Result<Vec<Measurement>, serde_json::Error> {
     Ok(match serde_json::from_str(json)? {
         Saved::Several(all) => all,
@@ -70,7 +70,7 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;mar
 table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}td,th{border-bottom:1px solid #ddd;padding:.2rem .8rem;text-align:right}\
 th:first-child,td:first-child{text-align:left}code{font-size:.85em}svg{width:100%;height:auto}.wrong{color:#b00020;font-weight:bold}";
 
-/// The page for runs, in their order; those of one function, target and device stand together.
+/// Renders runs in their order, grouped by function, target and device.
 pub fn html(measurements: &[Measurement]) -> String {
     let mut groups: Vec<Vec<&Measurement>> = Vec::new();
     let key = |of: &Measurement| (of.function.clone(), of.target.clone(), of.device.clone());
@@ -89,7 +89,7 @@ pub fn html(measurements: &[Measurement]) -> String {
     )
 }
 
-/// What is told of a function on a device.
+/// Renders the runs of one function on one device.
 fn section(runs: &[&Measurement]) -> String {
     let mut text = String::new();
     let Some(first) = runs.first() else { return text };
@@ -110,7 +110,7 @@ fn section(runs: &[&Measurement]) -> String {
     text
 }
 
-/// The bandwidth and the time over the bytes that are moved.
+/// The bandwidth and the time over the bytes moved.
 fn figures(function: &str, timed: &[&Timing]) -> String {
     let by_bytes = |of: &dyn Fn(&Timing) -> Option<f64>| {
         let points = timed
@@ -220,7 +220,7 @@ fn table_of_kernels(kernels: &[KernelSummary]) -> String {
     text + "</table>\n"
 }
 
-/// Text that HTML takes as text.
+/// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

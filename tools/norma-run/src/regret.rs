@@ -1,4 +1,4 @@
-//! How much slower the compiler's choice of a schedule is than the best of a sweep.
+//! Measures by how much the compiler's choice of a schedule is slower than the best of a sweep.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::session::bind;
 use crate::timing::{Rotation, Timing};
 
-/// What a sweep found.
+/// The results of a sweep.
 #[derive(Clone, Debug, Serialize)]
 pub struct Regret {
     /// The function that ran.
@@ -24,34 +24,34 @@ pub struct Regret {
     pub device: String,
     /// The sizes it ran with.
     pub sizes: BTreeMap<String, i64>,
-    /// The compiler's choice, and the schedules of its kernels.
+    /// The time of the compiler's choice, and the schedules of its kernels.
     pub chosen: Timing,
     /// See [`Regret::chosen`].
     pub chosen_schedules: Vec<String>,
-    /// The others, fastest first.
+    /// The other schedules, fastest first.
     pub candidates: Vec<Timed>,
-    /// How much longer the choice takes than the fastest of all, as a share of that one's time: 0 where it is the fastest.
+    /// The time of the choice relative to the fastest of all, minus 1; 0 if the choice is the fastest.
     pub regret: f64,
 }
 
-/// One of the others.
+/// A schedule other than the compiler's choice.
 #[derive(Clone, Debug, Serialize)]
 pub struct Timed {
-    /// The kernel whose schedule is another than the compiler's choice.
+    /// The kernel whose schedule differs from the compiler's choice.
     pub kernel: String,
     /// That schedule.
     pub schedule: String,
-    /// The share of a copy's speed that the cost model expects of the kernel.
+    /// The fraction of a copy's bandwidth that the cost model expects of the kernel.
     pub expected_share: f64,
-    /// Registers of a thread of that kernel, and bytes that they spill.
+    /// Registers per thread of that kernel, and the bytes that it spills.
     pub registers: Option<u32>,
     /// See [`Timed::registers`].
     pub spill_bytes: Option<u32>,
-    /// What was measured of a call.
+    /// The measured time of a call.
     pub timing: Timing,
 }
 
-/// Times the bundles that a folder's list names, on the same tensors.
+/// Times the bundles in a folder's list, on the same tensors.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -64,7 +64,7 @@ pub fn run(options: &Options) -> Result<Regret, Failure> {
     let chosen = Loaded::new(&device, &bundle, &problem)?;
     let inputs = memory::inputs(&problem, options.run.fill, options.run.seed);
     let rotation = Rotation::new(&device, &problem, &inputs, chosen.bytes_moved)?;
-    // Twice, since the first minutes of a device are not its fastest: what is timed first would seem slower.
+    // Timed twice, because a device is slower at first: the schedule that is timed first would be at a disadvantage.
     rotation.time(&device, &chosen)?;
     let timing = rotation.time(&device, &chosen)?;
 

@@ -1,4 +1,4 @@
-//! What a run found, as a table for people or one JSON object for machines.
+//! The results of a run, as a table for people or one JSON object for machines.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::timing::Timing;
 
-/// Everything a run found.
+/// All results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The function that ran.
     pub function: String,
-    /// How many devices share its tensors, where it is sharded; they ran one after the other.
+    /// The number of devices that share its tensors, if it is sharded; they ran one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<usize>,
     /// The architecture of its kernels.
@@ -25,35 +25,35 @@ pub struct Report {
     pub sizes: BTreeMap<String, i64>,
     /// The kernels of the function, in order.
     pub kernels: Vec<KernelSummary>,
-    /// How the results compare with the oracle's, where that was asked for.
+    /// How the results compare with the oracle's, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// The time, where it was asked for.
+    /// The time, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
 }
 
-/// What a kernel is and uses, by the manifest.
+/// A kernel and its resource usage, from the manifest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KernelSummary {
     /// Its name.
     pub symbol: String,
-    /// Threads of a CTA.
+    /// Threads per CTA.
     pub threads: u32,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: Option<u32>,
-    /// Bytes of a thread that were spilled.
+    /// Bytes per thread that were spilled.
     pub spill_bytes: Option<u32>,
-    /// Static shared memory of a CTA, in bytes.
+    /// Static shared memory per CTA, in bytes.
     pub static_shared_bytes: Option<u32>,
-    /// Dynamic shared memory of a CTA, in bytes: an expression over sizes.
+    /// Dynamic shared memory per CTA, in bytes: an expression over sizes.
     pub shared_bytes: String,
     /// Its schedule.
     pub schedule: Option<String>,
 }
 
 impl KernelSummary {
-    /// What the manifest says of a kernel.
+    /// Reads the summary from the manifest.
     pub fn of(kernel: &Kernel) -> Self {
         Self {
             symbol: kernel.symbol.clone(),
@@ -68,7 +68,7 @@ impl KernelSummary {
 }
 
 impl Report {
-    /// Whether nothing that was compared is wrong.
+    /// Whether everything that was compared is right.
     pub fn passed(&self) -> bool {
         self.verification.as_ref().is_none_or(|found| found.passed)
     }

@@ -1,4 +1,4 @@
-//! What the tool runs, from the command line's options to what was found.
+//! Runs the tool, from the command line's options to the reports.
 
 use std::path::Path;
 
@@ -16,16 +16,17 @@ use crate::report::{KernelSummary, Report};
 use crate::timing;
 use crate::verify;
 
-/// What is run: a function on one device, or one whose devices this one stands in for, one after the other.
+/// The subject of a run: a function on one device, or a sharded function, all of whose devices run one after the other on
+/// this one.
 enum Subject<'b> {
     One(Problem<'b>),
     Sharded(ShardedProblem<'b>),
 }
 
-/// Refuses a bad request before it looks for a device, then runs what was asked for.
+/// Checks the request before it looks for a device, then runs it.
 ///
 /// # Errors
-/// See [`Failure`]. Wrong results are no failure, but part of the report.
+/// See [`Failure`]. Wrong results are not a failure, but part of the report.
 pub fn run(options: &Options) -> Result<Vec<Report>, Failure> {
     let bundle = Bundle::open(options.bundle.as_deref().unwrap_or(Path::new(".")))?;
     let runs = options.runs();
@@ -43,7 +44,7 @@ pub fn run(options: &Options) -> Result<Vec<Report>, Failure> {
     reports.collect()
 }
 
-/// One run of a sweep.
+/// Runs a function once; a sweep does so for each of its sizes.
 fn one(
     options: &Options,
     run: &RunOptions,
@@ -77,7 +78,7 @@ fn one(
     })
 }
 
-/// One run of a sweep, of a sharded function.
+/// Runs a sharded function once; a sweep does so for each of its sizes.
 fn sharded(
     options: &Options,
     run: &RunOptions,
@@ -102,10 +103,10 @@ fn sharded(
     })
 }
 
-/// What `run` says of the bundle's function that is meant.
+/// Resolves the function and the arguments of `run` in the bundle.
 ///
 /// # Errors
-/// It does not fit the bundle.
+/// They do not fit the bundle.
 fn subject<'b>(
     options: &Options,
     target: &'b TargetBundle,
@@ -125,7 +126,7 @@ fn subject<'b>(
     }
 }
 
-/// What `run` says of the sizes, strides and scalars of a function on one device.
+/// Resolves the function of `run`, which must run on one device, and binds its sizes, strides and scalars.
 ///
 /// # Errors
 /// They do not fit the bundle.

@@ -1,7 +1,7 @@
-//! Time of one call with a cold L2 cache.
+//! Measures the time of one call with a cold L2 cache.
 //!
-//! Calls rotate over so many copies of the tensors that each copy has left the L2 by its next turn, are recorded in one
-//! CUDA graph so that the host's launches cost nothing, and the median of several replays counts.
+//! Calls rotate over several copies of the tensors, so many that each copy has been evicted from L2 before its next turn.
+//! They are recorded in one CUDA graph, so that launches cost no host time, and the result is the median of several replays.
 
 use norma_oracle::memory::Images;
 use norma_oracle::problem::Problem;
@@ -12,37 +12,38 @@ use serde::{Deserialize, Serialize};
 use crate::call::{Loaded, Tensors};
 use crate::failure::Failure;
 
-/// What one rotation moves at least: several times the largest L2 (60 MB on an H200, 126 MB on a B200).
+/// The minimum traffic of one rotation: several times the largest L2 (60 MB on an H200, 126 MB on a B200).
 const ROTATION_BYTES: i64 = 512 << 20;
-/// The most copies of the tensors, for calls so small that launches dominate anyway.
+/// The largest number of copies of the tensors; calls that would need more are so small that launches dominate anyway.
 const MAX_COPIES: i64 = 64;
-/// How long one replay should take, in microseconds.
+/// The target duration of one replay, in microseconds.
 const REPLAY_MICROSECONDS: f64 = 20_000.0;
-/// The most calls in a graph.
+/// The largest number of calls in a graph.
 const MAX_CALLS: usize = 400;
-/// How many replays the median is taken of.
+/// The number of replays of which the median is taken.
 const REPLAYS: usize = 7;
 
-/// What was measured.
+/// The result of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// The median time of one call, in microseconds.
     pub microseconds: f64,
-    /// The fewest bytes a call must move, by the manifest.
+    /// The minimum traffic of a call, in bytes, by the manifest.
     pub bytes: i64,
-    /// Those bytes per second, in units of 10^9.
+    /// The bandwidth: those bytes per second, in units of 10^9.
     pub gigabytes_per_second: f64,
-    /// How many calls a replay held.
+    /// The number of calls in a replay.
     pub calls: usize,
-    /// The median time in which the driver copies so many bytes, where that was asked for: half of them read, half written.
+    /// The median time of a copy by the driver with the same traffic, half of it reads and half writes, if that was asked
+    /// for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_microseconds: Option<f64>,
 }
 
-/// Measures a call; with `beside_copy` a copy of as many bytes too.
+/// Measures a call; with `beside_copy` also a copy with the same traffic.
 ///
 /// # Errors
-/// What the driver says; an empty problem, which takes no time.
+/// The driver's error; an empty problem, which takes no time.
 pub fn time(
     device: &Device,
     loaded: &Loaded<'_>,
@@ -60,14 +61,14 @@ pub fn time(
     })
 }
 
-/// Copies of a function's tensors, which calls that are timed take turns over.
+/// Copies of a function's tensors, over which timed calls rotate.
 pub struct Rotation(Vec<Tensors>);
 
 impl Rotation {
     /// Allocates the copies for calls that move `bytes_moved` each.
     ///
     /// # Errors
-    /// What the driver says, out of memory above all.
+    /// The driver's error, most likely out of memory.
     pub fn new(
         device: &Device,
         problem: &Problem<'_>,
@@ -78,10 +79,10 @@ impl Rotation {
         copies.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Measures a call of a function on tensors such as these.
+    /// Measures a call of a function on these tensors.
     ///
     /// # Errors
-    /// What the driver says; an empty problem, which takes no time.
+    /// The driver's error; an empty problem, which takes no time.
     pub fn time(&self, device: &Device, loaded: &Loaded<'_>) -> Result<Timing, Failure> {
         let (microseconds, calls) = measure(device, self.0.len(), &|copy, stream| {
             loaded.enqueue(&self.0[copy], stream)
@@ -97,7 +98,7 @@ impl Rotation {
     }
 }
 
-/// The time of a copy that moves so many bytes.
+/// The time of a copy with a traffic of `bytes`, in microseconds.
 fn time_copy(device: &Device, bytes: i64) -> Result<f64, Failure> {
     let copies = copies_for(bytes);
     let half = usize::try_from(bytes / 2).unwrap_or(0).max(1);
@@ -111,8 +112,8 @@ fn time_copy(device: &Device, bytes: i64) -> Result<f64, Failure> {
     Ok(microseconds)
 }
 
-/// The median time of what `enqueue` puts on a stream, in microseconds, taking turns over so many copies of its data; and how often
-/// a replay did it.
+/// The median time of the work that `enqueue` puts on a stream, in microseconds, while it rotates over this many copies of
+/// its data; and the number of repetitions in a replay.
 fn measure(
     device: &Device,
     copies: usize,

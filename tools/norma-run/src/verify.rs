@@ -1,4 +1,4 @@
-//! Runs a function twice on a device and hands what it left to the oracle.
+//! Runs a function twice on a device and passes the memory that it leaves to the oracle.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use norma_runtime::{Bundle, Device};
 use crate::call::{Loaded, Tensors};
 use crate::failure::Failure;
 
-/// Runs `loaded` on `inputs`, twice on the same workspaces, and compares; leaves what the first run wrote in the folder
-/// `directory`, if given.
+/// Runs `loaded` on `inputs`, twice on the same workspaces, and compares the results; writes the outputs of the first run
+/// into the folder `directory`, if given.
 ///
 /// # Errors
-/// What the driver says, or a definition that cannot be evaluated.
+/// The driver's error, or a definition that cannot be evaluated.
 pub fn verify(
     device: &Device,
     loaded: &Loaded<'_>,
@@ -58,8 +58,8 @@ pub fn verify(
     Ok(norma_oracle::verify(problem, left, sampling)?)
 }
 
-/// Runs each device of `problem` on this one, twice, and compares what they leave together; leaves that of the first time in the folder
-/// `directory`, if given.
+/// Runs each device of `problem` on this one, twice, and compares the combined results; writes the outputs of the first time
+/// into the folder `directory`, if given.
 ///
 /// # Errors
 /// As [`verify`].

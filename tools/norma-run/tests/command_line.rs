@@ -1,4 +1,4 @@
-//! What the tool says and how it exits, as far as that needs no GPU.
+//! The tool's messages and exit codes, as far as they need no GPU.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 const MANIFEST: &str = include_str!("../../../bundle/testdata/rms_norm.json");
 
-/// The exit code and the error output of a run on a bundle with this manifest. The device does not exist anywhere.
+/// The exit code and the error output of a run on a bundle with this manifest. It asks for a device that no machine has.
 fn run(manifest: &str, arguments: &[&str]) -> (i32, String) {
     let bundle = tempfile::tempdir().unwrap();
     fs::write(bundle.path().join("manifest.json"), manifest).unwrap();

@@ -1,4 +1,5 @@
-//! A bundle whose modules are ready to run: from a folder that `normac --keep-nvvm` wrote, or compiled in memory.
+//! Loads a bundle together with its modules of level `nvvm`: from a folder that `normac --keep-nvvm` wrote, or compiled in
+//! memory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,25 +15,25 @@ use norma_simulator::program::Program;
 
 use crate::error::Error;
 
-/// A manifest and the kernels that it launches.
+/// A manifest and the modules of its kernels.
 #[derive(Clone, Debug)]
 pub struct Bundle {
-    /// What a launcher needs to know.
+    /// What a launcher reads.
     pub manifest: Manifest,
     /// The modules by their file names in the manifest.
     programs: BTreeMap<String, Program>,
 }
 
 impl Bundle {
-    /// Compiles a text to level `nvvm`; diagnostics are left in `outcome`.
+    /// Compiles a text to level `nvvm`; `outcome` holds the diagnostics.
     ///
     /// # Errors
-    /// What the compiler says, or an op that the simulator does not model.
+    /// The compiler's error, or an op that the simulator does not model.
     pub fn compile(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle, Error> {
         let lowered = compile::lowered(input, options, outcome)?;
         let mut bundle = Self::new(lowered.manifest, lowered.modules)?;
         if options.from == Level::Nvvm {
-            // The input is the module; its lines in another print of it help nobody.
+            // The input is the module itself: line numbers in another print of it would help nobody.
             let programs = bundle.programs.values_mut();
             let sites = programs.flat_map(|program| &mut program.sites);
             sites.for_each(|site| site.in_module = None);
@@ -71,8 +72,8 @@ impl Bundle {
         Ok(Bundle { manifest, programs })
     }
 
-    /// Takes from another compilation what a module of a low level no longer says of its functions: what they compute,
-    /// and which of their tensors' sizes are the same. What the kernels assume of the tensors stays.
+    /// Takes from another compilation the properties that a module of a low level has lost: what its functions compute, and
+    /// which sizes of their tensors are equal. The kernels' assumptions about the tensors stay.
     pub fn define_by(&mut self, other: &Manifest) {
         for function in &mut self.manifest.functions {
             let Some(source) = other.functions.iter().find(|other| other.name == function.name) else {
@@ -88,7 +89,7 @@ impl Bundle {
         }
     }
 
-    /// The same bundle with one of its kernels changed.
+    /// A copy of the bundle in which one kernel is mutated.
     pub fn mutant(&self, kernel: &Kernel, mutation: &Mutation) -> Bundle {
         let mut mutant = self.clone();
         let program = kernel
@@ -103,15 +104,15 @@ impl Bundle {
         mutant
     }
 
-    /// What its kernels are compiled for.
+    /// The target of its kernels.
     ///
     /// # Errors
-    /// It is not in the target table.
+    /// The target is not in the target table.
     pub fn target(&self) -> Result<&'static Target, Error> {
         Target::parse(&self.manifest.target).map_err(|error| Error::Request(error.to_string()))
     }
 
-    /// The module that holds a kernel.
+    /// The module that contains a kernel.
     ///
     /// # Errors
     /// The manifest names none.

@@ -1,22 +1,22 @@
-//! Why nothing could be simulated, by who has to act.
+//! Why a function could not be simulated, grouped by who has to act.
 
 use norma_command_line::RunOptionsError;
 use norma_command_line::output::ReportError;
 use thiserror::Error as ThisError;
 
-/// Why nothing could be simulated.
+/// Why a function could not be simulated.
 #[derive(Debug, ThisError)]
 pub enum Error {
-    /// The compiler refused the input, or broke down.
+    /// The compiler refused the input, or failed.
     #[error(transparent)]
     Compile(#[from] norma_compiler::Error),
     /// The bundle cannot be used.
     #[error(transparent)]
     Manifest(#[from] norma_bundle::manifest::ManifestError),
-    /// A module holds what the simulator does not model, or is none.
+    /// A module contains something that the simulator does not model, or is not a module.
     #[error(transparent)]
     Decode(#[from] norma_simulator::decode::DecodeError),
-    /// A size or scalar of a launch is missing, or breaks what the kernels assume.
+    /// A size or scalar of a launch is missing, or violates an assumption of the kernels.
     #[error(transparent)]
     Bind(#[from] norma_oracle::problem::BindError),
     /// A function, size, stride or scalar is missing, or does not fit the bundle.
@@ -31,26 +31,26 @@ pub enum Error {
     /// The outputs of another run cannot be read.
     #[error(transparent)]
     Outputs(#[from] norma_oracle::outputs::OutputsError),
-    /// The tensors and workspaces take more memory than they may.
+    /// The tensors and workspaces need more memory than is allowed.
     #[error("'{name}' takes {bytes} bytes of simulated memory, and {left} are left")]
     TooLarge {
         /// The tensor or workspace.
         name: String,
-        /// What it takes.
+        /// The bytes that it needs.
         bytes: u64,
-        /// What those before it left.
+        /// The bytes that are left after earlier ones.
         left: u64,
     },
     /// The report cannot be written.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// What was asked for makes no sense for this bundle.
+    /// The request makes no sense for this bundle.
     #[error("{0}")]
     Request(String),
 }
 
 impl Error {
-    /// The option that lets through what was refused, if there is one.
+    /// The option that allows what was refused, if there is one.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::TooLarge { .. } => Some("--max-bytes raises the bound"),
@@ -59,7 +59,7 @@ impl Error {
         }
     }
 
-    /// Whether Norma is at fault, not whoever called it.
+    /// Whether the fault is Norma's rather than the caller's.
     pub fn is_internal(&self) -> bool {
         matches!(self, Self::Compile(error) if error.kind() == norma_compiler::Kind::Internal)
     }

@@ -1,4 +1,4 @@
-//! What the command line says is run: the bundle, its sizes, and under which seeds.
+//! Resolves the command line: the bundle to run, its sizes, and the seeds.
 
 use std::fs;
 use std::io::{self, Read};
@@ -37,7 +37,7 @@ pub fn bundle(options: &Options, diagnostics: &mut String) -> Result<Bundle, Err
 /// Binds the sizes, strides and scalars of a function.
 ///
 /// # Errors
-/// One that is missing or not allowed, or no definition where results must be compared.
+/// A value is missing or not allowed, or there is no definition although results must be compared.
 pub fn problem<'f>(options: &Options, function: &'f Function) -> Result<Problem<'f>, Error> {
     if options.verify && function.definition.is_none() {
         return Err(Error::Request(format!(
@@ -46,7 +46,7 @@ pub fn problem<'f>(options: &Options, function: &'f Function) -> Result<Problem<
         )));
     }
     options.run.problem(function).map_err(|error| match error {
-        // Which tensors' sizes are the same is lost on the way down.
+        // A module of a low level no longer says which sizes are equal, so more of them must be given.
         RunOptionsError::Bind(error) if function.definition.is_none() => Error::Request(format!(
             "{error}, or the source that the module comes from with --oracle"
         )),
@@ -54,7 +54,7 @@ pub fn problem<'f>(options: &Options, function: &'f Function) -> Result<Problem<
     })
 }
 
-/// How it is run.
+/// The settings of the runs.
 pub fn request(options: &Options) -> Request {
     Request {
         fill: options.run.fill,
@@ -117,7 +117,7 @@ fn read(path: &Path) -> Result<(String, String), Error> {
     Ok((name, text))
 }
 
-/// The level that a module's ops are of, where some op is of one level alone.
+/// Guesses the level of a module from ops that occur at one level only.
 fn level_of(text: &str) -> Level {
     let code = text
         .lines()

@@ -1,5 +1,5 @@
-//! A function's runs under several seeds, judged: what the simulator found, whether all gave the same bits, and whether
-//! they are the bits that the definition asks for.
+//! Runs a function under several seeds and judges it: the simulator's findings, whether all runs gave the same bits, and
+//! whether the results are those that the definition asks for.
 
 use std::fmt;
 
@@ -15,14 +15,14 @@ use crate::error::Error;
 use crate::run::{Run, fitting, run};
 use crate::traffic::KernelTraffic;
 
-/// What is run.
+/// The settings of the runs.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What the inputs hold.
+    /// How the inputs are filled.
     pub fill: Fill,
     /// The seed of the inputs, and of the first run.
     pub seed: u64,
-    /// How many runs, under this and the following seeds.
+    /// The number of runs, under this and the following seeds.
     pub seeds: u64,
     /// The most rows of a large result that are compared; 0 for all.
     pub rows_checked: usize,
@@ -38,13 +38,14 @@ impl Request {
         }
     }
 
-    /// Whether the results of a run are compared: those of the first one, if nothing was found.
+    /// Whether the results of a run are compared with the definition: only those of the first run, and only if it has no
+    /// findings.
     fn compares(&self, options: &Options, run: &Run) -> bool {
         options.seed == self.seed && run.findings.is_empty()
     }
 }
 
-/// An element that two runs gave different bits.
+/// An element whose bits differ between two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The tensor.
@@ -66,20 +67,20 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What was found.
+/// The result of judging a function.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// What the kernels did wrong, each once, with the seed that first showed it.
+    /// The errors of the kernels, without duplicates, each with the seed that first showed it.
     pub findings: Vec<(u64, Finding)>,
-    /// How the results of the first run compare; absent if the simulator found something.
+    /// How the results of the first run compare with the definition; absent if the simulator has findings.
     pub verification: Option<Verification>,
     /// The first difference between the results of two runs.
     pub difference: Option<Difference>,
-    /// Every tensor as the first run left it.
+    /// All tensors after the first run.
     pub images: Images,
-    /// How many seeds were run.
+    /// The number of seeds that were run.
     pub seeds: u64,
-    /// Instructions times the threads that executed them, over all runs.
+    /// Instructions times the threads that executed them, summed over all runs.
     pub thread_instructions: u64,
     /// Bank conflicts and coalescing of each kernel in the first run, if asked for.
     pub traffic: Vec<KernelTraffic>,
@@ -94,7 +95,7 @@ impl Judgement {
     }
 }
 
-/// Runs the function of `problem` under each seed, and tells `progress` the seed's number and how far its run is.
+/// Runs the function of `problem` under each seed, and reports to `progress` the seed's number and the progress of its run.
 ///
 /// # Errors
 /// A launch that a driver would refuse, or a definition that cannot be evaluated.
@@ -121,7 +122,7 @@ pub fn judge(
     })
 }
 
-/// Runs a function that devices run together under each seed, as [`judge`] does; devices are simulated one after the other.
+/// Runs a sharded function under each seed, like [`judge`]; its devices are simulated one after the other.
 ///
 /// # Errors
 /// As [`judge`].
@@ -134,7 +135,7 @@ pub fn judge_sharded(
     under_seeds(&problem.whole, request, progress, |inputs, options, tell| {
         let mut all = Run::default();
         let mut dirty = Vec::new();
-        // No error means that a device's run has been found wrong, and is the last.
+        // `None` as an error means that a device's run has findings, after which no other run follows.
         let left = problem.run(inputs, |own, before, device| {
             let run = run(bundle, own, before, options, tell).map_err(Some)?;
             all.thread_instructions += run.thread_instructions;
@@ -166,10 +167,10 @@ pub fn judge_sharded(
     })
 }
 
-/// A run, and how its results compare where they are compared.
+/// A run, and the comparison of its results with the definition, if they are compared.
 type Judged = (Run, Option<Result<Verification, Error>>);
 
-/// Runs what `once` runs under each seed, on the inputs of `problem`.
+/// Calls `once` for each seed, on the inputs of `problem`.
 fn under_seeds(
     problem: &Problem<'_>,
     request: &Request,
@@ -207,7 +208,7 @@ fn under_seeds(
             _ => {}
         }
     }
-    // A later seed may have shown the cause.
+    // Sort by rank, because a later seed may have shown the root cause.
     judgement.findings.sort_by_key(|(_, finding)| finding.kind.rank());
     Ok(judgement)
 }

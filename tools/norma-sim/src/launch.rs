@@ -1,4 +1,4 @@
-//! A kernel's launch as the simulator takes it, from the manifest.
+//! Evaluates a kernel's launch from the manifest, in the simulator's terms.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use norma_simulator::{Argument, Launch, TensorMap};
 
 use crate::error::Error;
 
-/// What cuMemAlloc promises of an address, in bytes.
+/// The alignment that cuMemAlloc guarantees, in bytes.
 const WORKSPACE_ALIGNMENT: u32 = 256;
 
-/// Where tensors and workspaces lie: their indices in the simulator's memory.
+/// The indices of tensors and workspaces in the simulator's memory.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// By the tensors' names.
     pub tensors: BTreeMap<String, usize>,
     /// By the workspaces' names.
     pub workspaces: BTreeMap<String, Workspace>,
-    /// Bytes that buffers may still take.
+    /// The bytes that further buffers may take.
     pub bytes_left: u64,
 }
 
@@ -30,15 +30,15 @@ pub struct Places {
 pub struct Workspace {
     /// Its index in the simulator's memory.
     pub index: usize,
-    /// What it held at first.
+    /// Its initial contents.
     pub init: WorkspaceInit,
 }
 
 impl Places {
-    /// Takes what a buffer needs off the bytes that are left.
+    /// Subtracts the bytes of a buffer from those that are left.
     ///
     /// # Errors
-    /// It needs more.
+    /// It needs more than are left.
     pub fn take(&mut self, name: &str, bytes: u64) -> Result<(), Error> {
         self.bytes_left = self
             .bytes_left
@@ -55,7 +55,7 @@ impl Places {
 /// The kernels of a problem's function that are launched for its sizes, in order.
 ///
 /// # Errors
-/// A condition without a value.
+/// A condition that cannot be evaluated.
 pub fn launched<'p>(problem: &Problem<'p>, multiprocessors: u32) -> Result<Vec<&'p Kernel>, Error> {
     let mut launched = Vec::new();
     for kernel in &problem.function.kernels {
@@ -68,10 +68,10 @@ pub fn launched<'p>(problem: &Problem<'p>, multiprocessors: u32) -> Result<Vec<&
     Ok(launched)
 }
 
-/// Evaluates a kernel's launch; workspaces that are new are added to the memory.
+/// Evaluates a kernel's launch, and adds workspaces that are new to the memory.
 ///
 /// # Errors
-/// A size or parameter without a value.
+/// A size or parameter that cannot be evaluated.
 pub fn evaluate(
     problem: &Problem<'_>,
     kernel: &Kernel,
@@ -129,14 +129,14 @@ pub fn evaluate(
     })
 }
 
-/// The symbols of the kernel's expressions. How many CTAs an SM holds is what threads and shared memory allow, and
-/// registers where they are known.
+/// The symbols of the kernel's expressions. The number of CTAs per SM is limited by threads and shared memory, and by
+/// registers if they are known.
 fn symbols(problem: &Problem<'_>, kernel: &Kernel, multiprocessors: u32) -> Result<Symbols, Error> {
     let mut symbols = problem.kernel_symbols(kernel);
     symbols.insert("num_sms".to_owned(), i64::from(multiprocessors));
     let mut ctas = 1;
     if let Ok(target) = Target::parse(&kernel.target) {
-        // What no device has is refused with the launch; here it must only be counted.
+        // The launch itself is checked elsewhere; counts that no device supports must merely not overflow here.
         let count = |numbers: &[u32]| {
             numbers
                 .iter()
@@ -145,7 +145,7 @@ fn symbols(problem: &Problem<'_>, kernel: &Kernel, multiprocessors: u32) -> Resu
         let threads = count(&kernel.block);
         let dynamic = u64::from(launch::shared_bytes(kernel, &symbols)?);
         let shared = dynamic + u64::from(kernel.static_shared_bytes.unwrap_or(0));
-        // Each CTA takes 1024 bytes besides its own (CUDA C++ Programming Guide, Shared Memory of 8.x and 9.0).
+        // The system reserves 1024 bytes in each CTA (CUDA C++ Programming Guide, Shared Memory of 8.x and 9.0).
         let by_shared = u64::from(target.shared_per_sm) / (shared + 1024);
         let by_registers = kernel.registers.map_or(u64::MAX, |registers| {
             u64::from(target.registers_per_sm) / threads.saturating_mul(u64::from(registers).max(1))
@@ -165,7 +165,7 @@ fn tensor(places: &Places, name: &str) -> Result<usize, Error> {
     place.ok_or_else(|| Error::Request(format!("the function has no tensor '{name}'")))
 }
 
-/// A scalar's bits, zero above its type.
+/// A scalar's bits; those above its width are zero.
 fn bits(scalar: ScalarType, bytes: [u8; 8]) -> u64 {
     let word = u64::from_le_bytes(bytes);
     match scalar {
@@ -201,7 +201,7 @@ mod tests {
         assert!(launch.arguments.contains(&Argument::Buffer(0)));
     }
 
-    /// Whatever a manifest claims, an expression of its launch has a value and the driver's rules refuse the rest.
+    /// Whatever a manifest claims, its expressions can be evaluated; the driver's rules refuse impossible launches.
     #[test]
     fn what_no_device_has_is_counted_without_overflow() {
         let text = include_str!("../../../bundle/testdata/rms_norm.json");

@@ -1,13 +1,13 @@
-//! Runs a bundle's functions in the simulator and judges what they do: the command `norma-sim`, and what the numerics
-//! suite shares with it.
+//! Runs a bundle's functions in the simulator and judges the results: the library behind the command `norma-sim`, which the
+//! numerics suite also uses.
 //!
 //! | step | by |
 //! |---|---|
-//! | a bundle's modules and manifest, from a folder or compiled in memory | [`Bundle`] |
-//! | its kernels launched in order on simulated memory, once | [`run::run`] |
-//! | the same under several seeds, compared with each other and with the oracle | [`judge::judge`] |
-//! | what each access moves between the memories, for a cost model to be held to | [`traffic::measure`] |
-//! | the same for kernels with a mistake put in, which must be caught | [`mutants::mutants`] |
+//! | load or compile a bundle's manifest and modules | [`Bundle`] |
+//! | launch its kernels in order, once, on simulated memory | [`run::run`] |
+//! | do so under several seeds, and compare the results with each other and with the oracle | [`judge::judge`] |
+//! | count the memory traffic of each access, as a reference for a cost model | [`traffic::measure`] |
+//! | judge mutants of the kernels, each of which must be caught | [`mutants::mutants`] |
 
 pub mod bundle;
 pub mod error;

@@ -1,4 +1,4 @@
-//! Runs kernels on the CPU under adverse schedules, and says what they do wrong.
+//! Runs kernels on the CPU under adverse schedules, and reports what they do wrong.
 
 mod input;
 mod mutants_session;
@@ -15,7 +15,7 @@ use norma_sim::Error;
 
 use crate::options::Options;
 
-/// The exit status of an error of Norma's own, `EX_SOFTWARE` of sysexits.h.
+/// The exit status of an internal error, `EX_SOFTWARE` of sysexits.h.
 const EXIT_INTERNAL: u8 = 70;
 
 fn main() -> ExitCode {

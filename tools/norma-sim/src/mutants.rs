@@ -1,8 +1,8 @@
-//! Every mutant of a function's kernels, run and judged: what of it is caught, and how.
+//! Runs and judges every mutant of a function's kernels: which mutants are caught, and how.
 //!
-//! A mutant is caught by what the simulator finds, by results that are not what the definition asks for, or by results
-//! that differ between seeds. One that survives is the same function after all, or shows what the simulator, the
-//! tolerance or the inputs are too weak for.
+//! A mutant is caught by a finding of the simulator, by results that violate the definition, or by results that differ
+//! between seeds. A mutant that survives is either equivalent to the original, or reveals a weakness of the simulator, of the
+//! tolerance or of the inputs.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,19 +22,20 @@ use crate::judge::{Difference, Request, difference};
 use crate::launch::launched;
 use crate::run::{Run, fitting, run};
 
-/// A mutant that waits in a loop counts as endless after so many times the instructions of the right kernel.
+/// A mutant counts as endless after this many times the instructions of the original kernel.
 const PATIENCE: u64 = 8;
-/// Inputs of other seeds that survivors run on, for each fill: an extreme, or a NaN, is seldom where a mistake is.
+/// The number of further seeds, for each fill, whose inputs surviving mutants run on: extremes and NaNs seldom lie where a
+/// mutation matters.
 const MORE_INPUTS: u64 = 12;
-/// The fewest instructions after which a mutant counts as endless.
+/// The minimum number of instructions after which a mutant counts as endless.
 const FEWEST: u64 = 1 << 14;
 
 /// How a mutant was caught.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Caught {
-    /// By what it does.
+    /// By an error of the simulator's.
     Finding(Box<Finding>),
-    /// By what it leaves in memory, in words.
+    /// By its results; the text describes them.
     WrongResult(String),
     /// By results that differ between seeds.
     Difference(Difference),
@@ -43,26 +44,26 @@ pub enum Caught {
 /// How a mutant ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Something is wrong with it, and that was seen.
+    /// It was caught.
     Caught {
         /// The seed that showed it.
         seed: u64,
         /// How.
         how: Caught,
     },
-    /// Nothing was seen.
+    /// It was not caught.
     Survived {
-        /// Whether all results are the right kernel's, bit for bit.
+        /// Whether all results equal the original's, bit for bit.
         same_bits: bool,
     },
 }
 
-/// A mutant and how it ended.
+/// A mutant and its verdict.
 #[derive(Clone, Debug)]
 pub struct Mutant {
     /// The kernel's symbol.
     pub kernel: String,
-    /// What was changed.
+    /// The mutation.
     pub mutation: Mutation,
     /// How it ended.
     pub verdict: Verdict,
@@ -103,11 +104,12 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Runs all mutants of the function of `problem` that are about `concerns`, until each is caught: under the seeds of
-/// `request`, and then on inputs of all fills and of further seeds. `done` is told how many of how many have ended.
+/// Runs all mutants of the function of `problem` whose mutations belong to `concerns`, each until it is caught: under the
+/// seeds of `request`, and then on inputs of all fills and of further seeds. `done` receives the number of finished mutants
+/// and the total.
 ///
 /// # Errors
-/// A launch that a driver would refuse, a definition that cannot be evaluated, or a function that is wrong as it is.
+/// A launch that a driver would refuse, a definition that cannot be evaluated, or a function that is wrong without mutation.
 pub fn mutants(
     bundle: &Bundle,
     problem: &Problem<'_>,
@@ -130,7 +132,7 @@ pub fn mutants(
                 seeds: 1,
                 ..request.clone()
             };
-            // A function may be wrong by its nature where numbers overflow.
+            // A function may legitimately fail on inputs that overflow; such inputs are skipped.
             trials.extend(Trial::new(bundle, problem, &request)?);
         }
     }
@@ -159,7 +161,7 @@ pub fn mutants(
         .collect()
 }
 
-/// One trial after the other, until the mutant is caught.
+/// Runs one trial after the other until the mutant is caught.
 fn judge(trials: &[Trial<'_>], mutant: &Bundle) -> Result<Verdict, Error> {
     let mut same_bits = true;
     for trial in trials {
@@ -171,7 +173,7 @@ fn judge(trials: &[Trial<'_>], mutant: &Bundle) -> Result<Verdict, Error> {
     Ok(Verdict::Survived { same_bits })
 }
 
-/// Inputs that mutants run on, and what the right function makes of them.
+/// Inputs for mutants, and the original function's results on them.
 struct Trial<'a> {
     problem: &'a Problem<'a>,
     request: Request,
@@ -180,7 +182,7 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Runs the function as it is; nothing if that is wrong.
+    /// Runs the original function; returns `None` if it is wrong.
     fn new(bundle: &Bundle, problem: &'a Problem<'a>, request: &Request) -> Result<Option<Self>, Error> {
         fitting(problem, &request.options)?;
         let mut trial = Self {
@@ -249,7 +251,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The first thing that is wrong with the memory that a run left behind.
+/// Describes the first error in the memory that a run left.
 fn describe(verification: &Verification) -> String {
     let wrong = verification.outputs.iter().find(|output| output.wrong > 0);
     if let Some(output) = wrong {

@@ -1,4 +1,5 @@
-//! One run of the tool with `--mutants`: all mutants of a function's kernels, as a table or as JSON.
+//! One run of the tool with `--mutants`: judges all mutants of a function's kernels, and formats the result as a table or as
+//! JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,11 +14,11 @@ use crate::options::Options;
 use crate::progress;
 use crate::report::{finding, site};
 
-/// What was changed, and what was caught.
+/// The mutants of a function and their verdicts.
 pub struct MutantsSession {
     /// The function.
     function: String,
-    /// What its kernels are compiled for.
+    /// The target of its kernels.
     target: String,
     /// The sizes it ran with.
     sizes: BTreeMap<String, i64>,
@@ -27,7 +28,7 @@ pub struct MutantsSession {
 /// Compiles or loads the input, and runs all mutants that the options ask for.
 ///
 /// # Errors
-/// See [`Error`]; a function that is wrong as it is has no mutants to judge.
+/// See [`Error`]; a function that is wrong without mutation has no mutants to judge.
 pub fn run(options: &Options, diagnostics: &mut String) -> Result<MutantsSession, Error> {
     let bundle = input::bundle(options, diagnostics)?;
     let function = options.run.function(&bundle.manifest)?;
@@ -84,7 +85,7 @@ impl MutantsSession {
         text
     }
 
-    /// All of it as one JSON object, indented, with a final newline.
+    /// Formats everything as one JSON object, indented, with a final newline.
     pub fn json(&self) -> String {
         let value = json!({
             "function": self.function,
@@ -94,12 +95,12 @@ impl MutantsSession {
             "caught": self.caught(),
             "mutants": self.mutants.iter().map(mutant).collect::<Vec<_>>(),
         });
-        // A value of strings, numbers and lists always has a text.
+        // Serializing strings, numbers and lists cannot fail.
         serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
     }
 }
 
-/// Where a mutant was changed.
+/// The location of a mutation.
 fn place(mutant: &Mutant) -> String {
     let site = &mutant.mutation.site;
     match &site.location {

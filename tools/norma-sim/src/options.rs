@@ -94,7 +94,7 @@ pub enum Mutants {
 }
 
 impl Mutants {
-    /// What they are about.
+    /// The concerns of the mutations.
     pub fn concerns(self) -> &'static [Concern] {
         match self {
             Self::All => &Concern::ALL,

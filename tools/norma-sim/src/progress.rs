@@ -1,9 +1,9 @@
-//! A bar on a terminal while a big run goes on; nothing elsewhere.
+//! Shows a progress bar for long runs on a terminal; elsewhere nothing.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use norma_simulator::Progress;
 
-/// Runs over before this many CTAs have ended show no bar.
+/// A bar is shown only for runs with at least this many CTAs in total.
 const FEW: u64 = 64;
 
 /// A bar that counts mutants.
@@ -18,19 +18,19 @@ fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     }
 }
 
-/// The bar of all runs together.
+/// The progress bar of all runs together.
 pub struct Bar {
     bar: Option<ProgressBar>,
     seeds: u64,
 }
 
 impl Bar {
-    /// A bar for so many runs.
+    /// Creates a bar for this many runs.
     pub fn new(seeds: u64) -> Self {
         Self { bar: None, seeds }
     }
 
-    /// Shows how far the run of a seed is.
+    /// Shows the progress of the run of a seed.
     pub fn tell(&mut self, number: u64, at: Progress) {
         if at.total * self.seeds < FEW {
             return;

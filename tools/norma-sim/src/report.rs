@@ -1,4 +1,4 @@
-//! What was found, as text for people or one JSON object for machines.
+//! Formats the results as text for people or as one JSON object for machines.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::options::Options;
 use crate::session::Session;
 
-/// Prints an error that diagnostics have not told yet.
+/// Prints an error, unless diagnostics have already reported it.
 pub fn error(error: &Error) {
     if let Error::Compile(error) = error {
         if !error.is_diagnosed() {
@@ -34,7 +34,7 @@ pub fn error(error: &Error) {
     }
 }
 
-/// Findings as a compiler prints diagnostics, then a summary.
+/// Formats findings as a compiler prints diagnostics, followed by a summary.
 pub fn text(session: &Session, options: &Options) -> String {
     let mut text = String::new();
     let judgement = &session.judgement;
@@ -81,7 +81,7 @@ pub fn text(session: &Session, options: &Options) -> String {
     text
 }
 
-/// All of it as one JSON object, indented, with a final newline.
+/// Formats everything as one JSON object, indented, with a final newline.
 pub fn json(session: &Session) -> String {
     let judgement = &session.judgement;
     let findings: Vec<Value> = judgement
@@ -104,11 +104,11 @@ pub fn json(session: &Session) -> String {
         "thread_instructions": judgement.thread_instructions,
         "traffic": traffic,
     });
-    // A value of strings, numbers and lists always has a text.
+    // Serializing strings, numbers and lists cannot fail.
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
 }
 
-/// A finding as JSON.
+/// Formats a finding as JSON.
 pub fn finding(seed: u64, finding: &Finding) -> Value {
     let notes: Vec<Value> = finding
         .notes
@@ -132,7 +132,7 @@ pub fn finding(seed: u64, finding: &Finding) -> Value {
     })
 }
 
-/// A place as JSON.
+/// Formats a site as JSON.
 pub fn site(site: &Site) -> Value {
     json!({
         "op": site.op,

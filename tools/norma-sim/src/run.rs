@@ -1,5 +1,5 @@
-//! One run of a function: its kernels in order, on memory of its own, under one seed. A result that may be the same memory as an input
-//! is under every other seed.
+//! Runs a function once: its kernels in order, on memory of its own, under one seed. A result that may alias an input does so
+//! under every other seed.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use crate::error::Error;
 use crate::launch::{Places, evaluate, launched};
 use crate::traffic::KernelTraffic;
 
-/// What `cudaMalloc` aligns to, in bytes (CUDA C++ Programming Guide, "Device Memory Accesses"). Transactions are counted
-/// for memory as it is allocated; otherwise a tensor is aligned to what its manifest promises and no more.
+/// The alignment of `cudaMalloc`, in bytes (CUDA C++ Programming Guide, "Device Memory Accesses"). It is used when
+/// transactions are counted; otherwise a tensor is aligned to exactly what its manifest promises.
 const ALLOCATED_ALIGN: u64 = 256;
 
-/// What a run found and left behind.
+/// The findings of a run and the memory that it left.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    /// What the kernels did wrong.
+    /// The errors of the kernels.
     pub findings: Vec<Finding>,
-    /// Every tensor as the kernels left it; what nobody wrote is poison.
+    /// All tensors after the run; bytes that no kernel wrote are poison.
     pub images: Images,
-    /// Every workspace that was zero at first.
+    /// All workspaces that must be zero initially.
     pub workspaces: BTreeMap<String, Vec<u8>>,
     /// Instructions times the threads that executed them.
     pub thread_instructions: u64,
@@ -33,11 +33,11 @@ pub struct Run {
     pub traffic: Vec<KernelTraffic>,
 }
 
-/// Checks, before anything is laid out, that the tensors of a problem take no more than [`Options::byte_limit`]; gives the
-/// places of none.
+/// Checks, before memory is allocated, that the tensors of a problem take no more than [`Options::byte_limit`]; returns empty
+/// places with the bytes that are left.
 ///
 /// # Errors
-/// They take more.
+/// The tensors take more.
 pub(crate) fn fitting(problem: &Problem<'_>, options: &Options) -> Result<Places, Error> {
     let mut places = Places {
         bytes_left: options.byte_limit,
@@ -49,10 +49,10 @@ pub(crate) fn fitting(problem: &Problem<'_>, options: &Options) -> Result<Places
     Ok(places)
 }
 
-/// Runs the kernels of `problem` on `inputs`. A kernel with findings is the last.
+/// Runs the kernels of `problem` on `inputs`, up to the first kernel with findings.
 ///
 /// # Errors
-/// A launch without values for its sizes, or that a driver would refuse.
+/// A launch whose expressions cannot be evaluated, or that a driver would refuse.
 pub fn run(
     bundle: &Bundle,
     problem: &Problem<'_>,
@@ -89,7 +89,8 @@ pub fn run(
     let sms = options.target.part.sms;
     for (position, kernel) in launched(problem, sms)?.into_iter().enumerate() {
         if position > 0 {
-            // A kernel that may start before the one ahead has ended finds neither these nor what it overwrites.
+            // A kernel with programmatic dependent launch may start before its predecessor's outputs and workspaces are
+            // written.
             let outputs = problem.function.outputs.iter();
             let outputs = outputs.filter_map(|output| places.tensors.get(&output.name).copied());
             let workspaces = places.workspaces.values().map(|workspace| workspace.index);
@@ -112,7 +113,7 @@ pub fn run(
         }
     }
     for (name, index) in places.tensors {
-        // The caller has given up what a result was written over.
+        // An input that a result aliases may have been overwritten; report it as it was.
         let given_up = inputs
             .get(&name)
             .filter(|_| memory.access(index) == BufferAccess::Output);
@@ -128,7 +129,7 @@ pub fn run(
     Ok(run)
 }
 
-/// Whether results that may be the same memory as an input are: under every other seed, as a caller may do either.
+/// Whether results that may alias an input do: under every other seed, because a caller may choose either.
 fn is_in_place(options: &Options) -> bool {
     options.seed % 2 == 1
 }
@@ -147,13 +148,13 @@ fn buffer(problem: &Problem<'_>, tensor: &Tensor, inputs: &Images, align: u64) -
         access,
         contents,
         align: u32::try_from(align).unwrap_or(u32::MAX),
-        // Tensors of any size are what an earlier kernel of the stream makes; those of one size are parameters, which
-        // were there long before.
+        // A tensor of dynamic size is usually the output of an earlier kernel of the stream, which may not be complete; a
+        // tensor of static size is usually a parameter, which is.
         pending: access == BufferAccess::Input && is_dynamic,
     }
 }
 
-/// A buffer's written bytes; the rest is poison.
+/// An image of a buffer's written bytes; the rest is poison.
 fn image(memory: &Memory, index: usize) -> Image {
     let bytes = memory.bytes(index);
     let mut image = Image::poisoned(bytes.len());

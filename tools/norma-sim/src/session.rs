@@ -1,4 +1,4 @@
-//! One run of the tool, from the command line's options to what was found.
+//! One run of the tool, from the command line's options to the results.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::input;
 use crate::options::Options;
 use crate::progress::Bar;
 
-/// What was run and what was found.
+/// The function that was run, and the results.
 pub struct Session {
     /// The function.
     pub function: String,
-    /// How many devices run it together, if several do.
+    /// The number of devices, if the function is sharded.
     pub devices: Option<usize>,
-    /// What its kernels are compiled for.
+    /// The target of its kernels.
     pub target: String,
     /// The sizes it ran with.
     pub sizes: BTreeMap<String, i64>,
-    /// What was found.
+    /// The results.
     pub judgement: Judgement,
     /// How each output compares with another run's, bit for bit, if asked for.
     pub agreements: Option<Vec<Agreement>>,
@@ -39,7 +39,7 @@ impl Session {
 /// Compiles or loads the input and runs it. Diagnostics of the compiler are appended to `diagnostics`.
 ///
 /// # Errors
-/// See [`Error`]. What the kernels do wrong is no error, but part of the session.
+/// See [`Error`]. Errors of the kernels are not an error, but part of the session.
 pub fn run(options: &Options, diagnostics: &mut String) -> Result<Session, Error> {
     let bundle = input::bundle(options, diagnostics)?;
     let chosen = options.run.choose(&bundle.manifest)?;

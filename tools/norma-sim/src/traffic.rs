@@ -1,4 +1,4 @@
-//! How well each access of a kernel uses the memories, by where it stands.
+//! Memory traffic of each access of a kernel, by source location.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::bundle::Bundle;
 use crate::error::Error;
 use crate::run::{fitting, run};
 
-/// The counts of a kernel, worst first.
+/// The counts of a kernel; the accesses with the most waste come first.
 #[derive(Clone, Debug, Default)]
 pub struct KernelTraffic {
     /// The kernel.
@@ -21,15 +21,15 @@ pub struct KernelTraffic {
     pub global: Vec<(Site, GlobalTraffic)>,
     /// Accesses to shared memory.
     pub shared: Vec<(Site, SharedTraffic)>,
-    /// Of all accesses to global memory together.
+    /// The totals of all accesses to global memory.
     pub totals: Totals,
 }
 
-/// Counts what each kernel of a problem moves, in a run of the plain schedule. Where control flow depends on values, they
-/// are those of [`Fill::Normal`].
+/// Counts the traffic of each kernel of a problem, in a run without adverse scheduling. Values that control flow may depend
+/// on are those of [`Fill::Normal`].
 ///
 /// # Errors
-/// As [`run`]; or the kernels do something wrong, so that their counts are not those of a whole run.
+/// As [`run`]; or the kernels have findings, so that the counts are not those of a complete run.
 pub fn measure(bundle: &Bundle, problem: &Problem<'_>) -> Result<Vec<KernelTraffic>, Error> {
     let options = Options {
         traffic: true,
@@ -45,7 +45,7 @@ pub fn measure(bundle: &Bundle, problem: &Problem<'_>) -> Result<Vec<KernelTraff
 }
 
 impl KernelTraffic {
-    /// Names the sites of `traffic`, which are of `program`.
+    /// Resolves the site ids of `traffic` by `program`.
     pub fn new(kernel: &str, program: &Program, traffic: &Traffic) -> Self {
         let site = |id: SiteId| program.sites.get(id as usize).cloned().unwrap_or_default();
         let mut named = Self {
@@ -134,7 +134,7 @@ mod tests {
         let problem = Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
         let traffic = measure(&bundle, &problem).unwrap();
         let Totals { read, written } = traffic[0].totals;
-        // Three rows of 8192 bytes each way, and the weights.
+        // Three rows of 8192 bytes read and written, and the weights read.
         assert_eq!((read.distinct, written.distinct), (4 * 256, 3 * 256));
         assert!(read.requested >= read.distinct);
         assert_eq!(written.requested, written.distinct);

@@ -138,7 +138,7 @@ pub enum Emit {
 }
 
 impl Args {
-    /// Checks what options say together.
+    /// Checks combinations of options.
     ///
     /// # Errors
     /// Standard input is to be read twice, or there is no one place for what --emit prints.
@@ -157,7 +157,7 @@ impl Args {
 }
 
 impl CompileArgs {
-    /// Checks what options say together of so many inputs.
+    /// Checks combinations of options for this many inputs.
     ///
     /// # Errors
     /// There is no place for what is compiled, or no one place for what --emit prints.
@@ -208,7 +208,7 @@ impl CompileArgs {
         Ok(())
     }
 
-    /// The options of a compilation for a target, from named ops.
+    /// The options of a compilation for a target, for inputs of level `tensor`.
     pub fn options(&self, target: &'static Target) -> CompileOptions {
         CompileOptions {
             by_size: self.by_size,
@@ -222,13 +222,13 @@ impl CompileArgs {
         }
     }
 
-    /// Leaves each target once, where it first stands.
+    /// Keeps the first occurrence of each target.
     pub fn drop_repeated_targets(&mut self) {
         drop_repeated(&mut self.target);
     }
 }
 
-/// Leaves each target once, where it first stands.
+/// Keeps the first occurrence of each target.
 pub fn drop_repeated(targets: &mut Vec<&'static Target>) {
     let mut seen = Vec::new();
     targets.retain(|target| {

@@ -16,13 +16,13 @@ use crate::object;
 use crate::output_file;
 use crate::report;
 
-/// What is compiled, and how.
+/// The inputs of a compilation, and its settings.
 pub struct Request {
     /// The texts.
     pub inputs: Vec<InputText>,
     /// Their level.
     pub from: Level,
-    /// What is said of the compilation.
+    /// The options of the compilation.
     pub args: CompileArgs,
 }
 
@@ -49,7 +49,7 @@ pub fn emit(request: &Request, level: Level) -> Result<()> {
     Ok(())
 }
 
-/// Compiles all inputs to one bundle for each target; writes them once all have compiled.
+/// Compiles all inputs to one bundle for each target; writes the bundles only after all inputs have compiled.
 ///
 /// # Errors
 ///
@@ -113,7 +113,7 @@ pub fn object(request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// All inputs as one bundle for each target.
+/// Compiles all inputs to one bundle for each target.
 fn compiled(request: &Request) -> Result<(Vec<(&'static Target, Bundle)>, Timing)> {
     let mut bundles: Vec<(&'static Target, Bundle)> = Vec::new();
     let timing = for_each(request, |input, options, outcome| {
@@ -127,7 +127,7 @@ fn compiled(request: &Request) -> Result<(Vec<(&'static Target, Bundle)>, Timing
     Ok((bundles, timing))
 }
 
-/// Runs `compile` for each input and target, with its diagnostics printed and its progress shown.
+/// Calls `compile` for each input and target, prints its diagnostics and shows progress.
 fn for_each(
     request: &Request,
     mut compile: impl FnMut(Input, &CompileOptions, &mut Outcome) -> Result<()>,
@@ -169,7 +169,7 @@ fn for_each(
     Ok(timing)
 }
 
-/// A bar on a terminal; nothing elsewhere, and nothing for a single compilation, which is over at once.
+/// A progress bar for terminals. A single compilation has none, because it is over at once.
 pub fn step_bar(steps: usize) -> ProgressBar {
     if steps < 2 {
         return ProgressBar::hidden();

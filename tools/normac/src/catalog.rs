@@ -1,8 +1,8 @@
-//! `--catalog`: a table of kernels, each compiled to a bundle of its own, several at a time.
+//! `--catalog`: compiles a table of kernels, each to a bundle of its own, several at a time.
 //!
-//! A bundle says what it was compiled from and how, so that one that is there and whole, and would be the same now, is left. Each is
-//! written whole or not at all: a run that is stopped has lost what it was compiling then, and two runs at a time do work
-//! twice. What fails does not keep the others from being compiled.
+//! A bundle records its provenance, so an existing bundle that is complete and has the same provenance is kept. Each bundle
+//! is written completely or not at all: an interrupted run loses only the bundles that it was compiling, and two concurrent
+//! runs merely do work twice. A failure does not keep other bundles from being compiled.
 
 mod table;
 
@@ -24,31 +24,32 @@ use crate::input::InputText;
 use crate::report;
 use table::Unit;
 
-/// The stack of a thread that compiles: as large as a process's first thread has on Linux, where nesting is what the input says.
+/// The stack size of a compiling thread: that of a process's main thread on Linux, because the input determines the depth of
+/// nesting.
 const STACK_BYTES: usize = 8 << 20;
 
-/// What became of a bundle of the table.
+/// The outcome for a bundle of the table.
 enum Made {
     /// It was compiled.
     Compiled,
-    /// It was there.
+    /// An up-to-date bundle existed.
     UpToDate,
     /// It could not be compiled.
     Failed(Error),
 }
 
-/// One bundle's end: what became of it, what was said, and how long its stages took.
+/// A finished bundle: its outcome, its diagnostics and its timing.
 struct Finished<'u> {
     unit: &'u Unit,
     made: Made,
     outcome: Outcome,
 }
 
-/// Compiles a catalog; tells of all failures at its end.
+/// Compiles a catalog; reports all failures at the end.
 ///
 /// # Errors
 ///
-/// The table cannot be read, or says something of no op.
+/// The table cannot be read, or contains a setting for something that its op does not have.
 pub fn run(path: &Path, args: &Args) -> Result<ExitCode> {
     let start = Instant::now();
     let root = args.compile.output.as_deref().unwrap_or(Path::new("."));
@@ -75,7 +76,8 @@ pub fn run(path: &Path, args: &Args) -> Result<ExitCode> {
     ))
 }
 
-/// The folder of a bundle: one for each target in that of its name, where launchers look for the target of their device.
+/// The folder of a bundle: a subfolder for its target in the folder of its name, where launchers look for their device's
+/// target.
 fn folder(root: &Path, unit: &Unit) -> PathBuf {
     root.join(&unit.name).join(unit.options.target.name)
 }
@@ -99,7 +101,7 @@ fn make(unit: &Unit, folder: &Path, outcome: &mut Outcome) -> Result<Made> {
     Ok(Made::Compiled)
 }
 
-/// Whether the folder holds the bundle that would be compiled: it says that it comes of the same, and all its files are whole.
+/// Whether the folder holds the bundle that would be compiled: its provenance is the same, and all its files are complete.
 fn is_up_to_date(input: Input, unit: &Unit, folder: &Path) -> Result<bool> {
     let Ok(manifest) = Manifest::load(folder) else {
         return Ok(false);
@@ -112,7 +114,7 @@ fn is_up_to_date(input: Input, unit: &Unit, folder: &Path) -> Result<bool> {
         && norma_compiler::bundle::is_whole(folder, &manifest))
 }
 
-/// Tells of what was said and of what failed, sums up, and gives the exit status: that of the worst failure.
+/// Reports diagnostics and failures, prints a summary, and returns the exit status of the worst failure.
 fn conclude(finished: &[Finished], seconds: f64, tells_times: bool) -> ExitCode {
     let (mut compiled, mut up_to_date) = (0_usize, 0_usize);
     let mut failures = Vec::new();

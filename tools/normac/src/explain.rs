@@ -1,4 +1,4 @@
-//! What `--explain` prints of a bundle: of each kernel its schedule, what it uses, and what it should reach.
+//! `--explain`: describes for each kernel of a bundle its schedule, its resource usage, and the time it should reach.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use norma_bundle::{Expression, Manifest};
 use norma_compiler::Target;
 use norma_compiler::target::SHARED_OF_CTA;
 
-/// The text for all kernels of a bundle.
+/// Describes all kernels of a bundle.
 pub fn explain(manifest: &Manifest, target: &Target) -> String {
     let mut text = String::new();
     for function in &manifest.functions {
@@ -66,7 +66,7 @@ fn registers(kernel: &Kernel) -> String {
     )
 }
 
-/// How many CTAs an SM holds at a time, and what share of its threads they are.
+/// The number of CTAs that are resident on an SM, and the fraction of its threads that they occupy.
 fn occupancy(kernel: &Kernel, target: &Target) -> String {
     let Some(registers) = kernel.registers else {
         return "unknown".to_owned();
@@ -75,7 +75,7 @@ fn occupancy(kernel: &Kernel, target: &Target) -> String {
     let resident = target.resident_ctas(threads, u64::from(registers));
     let of_sm = format!("of an SM's {} threads", target.threads_per_sm);
     let share = |resident: u64| 100 * resident * threads / u64::from(target.threads_per_sm);
-    // Dynamic shared memory may depend on sizes.
+    // Dynamic shared memory may be an expression over sizes.
     match kernel.shared_bytes.as_integer().map(u64::try_from) {
         Some(Ok(dynamic)) => {
             let of_cta =
@@ -99,10 +99,10 @@ fn shared(kernel: &Kernel, target: &Target) -> String {
     )
 }
 
-/// A size by which bytes grow steadily: blocks of several points come to their share of each.
+/// A size large enough that traffic grows linearly with it: rounding up to blocks of several points averages out.
 const MANY: i64 = 1 << 20;
 
-/// The time that moving the bytes takes at the rate that a copy reaches.
+/// The time to move the bytes at the bandwidth of a copy.
 fn roof(kernel: &Kernel, target: &Target) -> String {
     let rate = target.part.bandwidth * target.part.copy_efficiency;
     let on = format!(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use norma_compiler::{Error, Result};
 
-/// A text and what diagnostics call it.
+/// A text and its name in diagnostics.
 pub struct InputText {
     /// The path, or `<stdin>`.
     pub name: String,

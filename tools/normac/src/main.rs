@@ -36,17 +36,17 @@ fn main() -> ExitCode {
     })
 }
 
-/// The whole command line: that of files, and a command for each named op.
+/// The complete command line: the options for files, and a subcommand for each named op.
 fn command() -> Command {
     Args::command().subcommands(ops::commands(preset::OPS))
 }
 
-/// What clap says of a command line that is wrong.
+/// Exits with clap's error for a wrong command line.
 fn refuse(message: String) -> ! {
     command().error(ErrorKind::ValueValidation, message).exit()
 }
 
-/// Options as their struct.
+/// Converts matches to an options struct.
 fn parsed<T: FromArgMatches>(matches: &ArgMatches) -> T {
     T::from_arg_matches(matches).unwrap_or_else(|error| error.format(&mut command()).exit())
 }

@@ -1,4 +1,4 @@
-//! Objects: a bundle as a file to link, with a function in C for each of its functions, and headers.
+//! Writes objects: a bundle as a file to link, with a C function for each of its functions, and headers.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,8 +12,8 @@ use norma_compiler::{Error, Result};
 
 use crate::output_file;
 
-/// What the C compiler is told besides where the object goes. Each function has sections of its own, so that a linker can leave
-/// out those that are not called; position-independent code fits programs and shared objects.
+/// The flags of the C compiler, without the output path. Each function gets sections of its own, so that a linker can drop
+/// functions that are not called; position-independent code works in programs and shared objects.
 const FLAGS: [&str; 8] = [
     "-x",
     "c",
@@ -25,11 +25,11 @@ const FLAGS: [&str; 8] = [
     "-c",
 ];
 
-/// Writes the object `path` for bundles, one for each target, and headers of the same name in C and C++ beside it.
+/// Writes the object `path` for bundles, one for each target, and headers in C and C++ with the same stem beside it.
 ///
 /// # Errors
 ///
-/// A function has no name that C takes, the C compiler fails, or a file cannot be written.
+/// A function's name is not valid in C, the C compiler fails, or a file cannot be written.
 pub fn write<'b>(
     path: &Path,
     bundles: impl Iterator<Item = &'b Bundle>,
@@ -67,7 +67,7 @@ pub fn write<'b>(
             &path.with_extension("hpp"),
             cpp_header(&package, &stem, &name).into_bytes(),
         ),
-        // The object comes last, so that one that is there has its headers.
+        // The object comes last, so that an object that exists has its headers.
         (path, object),
     ] {
         output_file::write(path, &bytes)
@@ -76,11 +76,11 @@ pub fn write<'b>(
     Ok(())
 }
 
-/// The object of a C source.
+/// Compiles a C source to an object.
 fn compile(source: &str) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Error::user(format!("cannot make an object: {error}"));
     let folder = tempfile::tempdir().map_err(failed)?;
-    // The compiler runs in the folder, whose name, which differs from run to run, is then nowhere in the object.
+    // The compiler runs in the folder, so that the folder's random name does not get into the object.
     fs::write(folder.path().join("source.c"), source).map_err(failed)?;
     let compiler = env::var_os("CC").unwrap_or_else(|| OsString::from("cc"));
     let mut command = Command::new(&compiler);

@@ -1,6 +1,6 @@
-//! Ops by their names: a command for each named op, with its operands, results and attributes as options.
+//! Ops by name: a subcommand for each named op, with its operands, results and attributes as options.
 //!
-//! Everything here is read off the table that is generated from ODS.
+//! Everything here is derived from the table that is generated from ODS.
 
 use clap::builder::PossibleValuesParser;
 use clap::parser::ValueSource;
@@ -11,22 +11,23 @@ use norma_compiler::preset::{Extent, Preset, Promise, Wanted, parse_shape};
 
 use crate::args::CompileArgs;
 
-/// The heading of what is the op's own in its help.
+/// The heading of the op's own options in its help.
 const OF_OP: &str = "The op";
-/// What the name of an option begins with that leaves an operand or result out.
+/// The prefix of options that leave an operand or result out.
 const WITHOUT: &str = "no-";
 
-/// A part of what is promised of a size.
+/// Selects one of the promises about a size.
 type Part = fn(&mut Promise) -> &mut Option<i64>;
 
-/// What may be promised of a size, by its name.
+/// The promises that can be made about a size, by name.
 pub const PROMISES: [(&str, Part); 3] = [
     ("multiple", |promise| &mut promise.multiple),
     ("min", |promise| &mut promise.min),
     ("max", |promise| &mut promise.max),
 ];
 
-/// The command of every named op. Its options, of which all ops together have hundreds, are made once it is the one that was given.
+/// The subcommand of every named op. The ops have hundreds of options together, so an op's options are created only if it is
+/// used.
 pub fn commands(ops: &'static [NamedOp]) -> impl Iterator<Item = Command> {
     ops.iter().map(|op| {
         Command::new(op.mnemonic)
@@ -38,7 +39,7 @@ pub fn commands(ops: &'static [NamedOp]) -> impl Iterator<Item = Command> {
     })
 }
 
-/// The list that `--list-ops` prints: each op with what it computes.
+/// The output of `--list-ops`: each op and what it computes.
 pub fn list(ops: &[NamedOp]) -> String {
     let width = ops.iter().map(|op| op.mnemonic.len()).max().unwrap_or(0) + 2;
     ops.iter()
@@ -47,7 +48,7 @@ pub fn list(ops: &[NamedOp]) -> String {
 }
 
 fn with_options(command: Command, op: &'static NamedOp) -> Command {
-    // The options' own description, which becomes the command's, comes first.
+    // `augment_args` sets the description of the options as the command's, so the op's summary is set after it.
     let command = CompileArgs::augment_args(command)
         .about(op.summary)
         .long_about(None);
@@ -117,7 +118,7 @@ fn with_options(command: Command, op: &'static NamedOp) -> Command {
         .args(operands.chain(results).flat_map(|(of, kind)| tensor(of, kind)))
 }
 
-/// The spelling of an option for what ODS calls `name`. It lives as long as the process, as the command line does.
+/// The option's spelling of an ODS name. It is leaked, because the command line lives as long as the process.
 fn long(name: &str) -> &'static str {
     name.replace('_', "-").leak()
 }
@@ -160,7 +161,7 @@ fn choice(choice: &'static Choice) -> Arg {
     }
 }
 
-/// The options for an operand or result but the first: its type, and whether it is there.
+/// The options for an operand or result other than the first operand: its type, and whether it is present.
 fn tensor(tensor: &'static Tensor, kind: &str) -> Vec<Arg> {
     let name = tensor.name;
     let presence = match (tensor.is_optional, tensor.is_usual) {
@@ -189,10 +190,10 @@ fn tensor(tensor: &'static Tensor, kind: &str) -> Vec<Arg> {
     vec![with.num_args(0..=1).require_equals(true), without]
 }
 
-/// The preset that the options of an op's command say.
+/// Builds the preset from the options of an op's subcommand.
 ///
 /// # Errors
-/// Something is said of a size twice.
+/// The same promise about a size is given twice.
 pub fn preset(op: &'static NamedOp, matches: &ArgMatches) -> Result<Preset, String> {
     let shape = matches.get_one::<Vec<Extent>>("shape").cloned();
     let mut preset = Preset::new(op, shape.unwrap_or_default());
@@ -236,7 +237,7 @@ fn shape(text: &str) -> Result<Vec<Extent>, String> {
     parse_shape(text)
 }
 
-/// A number, as it is spelt.
+/// Checks a number and keeps its spelling.
 fn number(text: &str) -> Result<String, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(text.to_owned()),
@@ -244,7 +245,7 @@ fn number(text: &str) -> Result<String, String> {
     }
 }
 
-/// Integers, as they are spelt.
+/// Checks integers and keeps their spelling.
 fn integers(text: &str) -> Result<String, String> {
     let mut words = text.split(',').map(str::trim);
     match words.all(|word| word.parse::<i64>().is_ok()) {

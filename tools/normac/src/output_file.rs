@@ -1,15 +1,15 @@
-//! Writing a file whole or not at all.
+//! Writes a file completely or not at all.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Access rights of a new file, of which the process's mask takes some.
+/// The access rights of a new file, before the process's umask.
 const NEW_FILE: u32 = 0o666;
 
-/// Writes a file. One that is there keeps what it has until all is written, and keeps its access rights; a device or a pipe
-/// is written as it is.
+/// Writes a file. An existing file keeps its contents until the new ones are complete, and keeps its access rights; a device
+/// or a pipe is written directly.
 ///
 /// # Errors
 /// The file or its folder cannot be written, or the disk is full.
@@ -18,7 +18,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if there.as_ref().is_some_and(|there| !there.is_file()) {
         return fs::write(path, bytes);
     }
-    // A link stays, and what it leads to is replaced.
+    // A symbolic link stays, and its target is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = match target.parent() {
         Some(folder) if folder != Path::new("") => folder,

@@ -1,4 +1,4 @@
-//! What is printed about errors, times and manifests.
+//! Prints errors, times and manifests.
 
 use std::process::ExitCode;
 
@@ -8,10 +8,10 @@ use norma_compiler::timing::Timing;
 use norma_compiler::{Error, Kind, Result};
 use serde_json::{Map, Value, json};
 
-/// The exit status of an error of the compiler's own, `EX_SOFTWARE` of sysexits.h.
+/// The exit status of an internal error, `EX_SOFTWARE` of sysexits.h.
 const EXIT_INTERNAL: u8 = 70;
 
-/// Prints an error that diagnostics have not told yet.
+/// Prints an error, unless diagnostics have already reported it.
 pub fn error(error: &Error) {
     if !error.is_diagnosed() {
         output::error(error);
@@ -19,7 +19,7 @@ pub fn error(error: &Error) {
     notes(error);
 }
 
-/// Prints what an error says besides its message.
+/// Prints the notes of an error.
 pub fn notes(error: &Error) {
     for note in error.notes() {
         output::note(note);
@@ -29,7 +29,7 @@ pub fn notes(error: &Error) {
     }
 }
 
-/// The exit status that an error stands for.
+/// The exit status for an error.
 pub fn exit_code(error: &Error) -> ExitCode {
     match error.kind() {
         Kind::User | Kind::Unsupported => ExitCode::FAILURE,
@@ -46,7 +46,7 @@ pub fn timing(timing: &Timing) {
     message(format_args!("{:12}{:9.2} ms\n", "total", total * 1e3));
 }
 
-/// Manifests, and times in milliseconds if there are any, as one JSON object.
+/// Formats manifests, and times in milliseconds if given, as one JSON object.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! `--candidates`: a function with several schedules, each a bundle, for a sweep on a GPU.
+//! `--candidates`: compiles a function with several schedules, each to a bundle, for a sweep on a GPU.
 
 use std::path::Path;
 
@@ -14,12 +14,12 @@ use crate::output_file;
 /// The folder of the bundle with the compiler's choice.
 const CHOSEN: &str = "chosen";
 
-/// Writes a request's bundle into a folder of its output, one more for each of up to `count` schedules of each of its kernels, and the
-/// list of them. [`crate::args::CompileArgs::check`] has made sure of the one input, target and output.
+/// Writes the request's bundle into a subfolder of its output, one more bundle for each of up to `count` schedules of each
+/// kernel, and a list of them. [`crate::args::CompileArgs::check`] ensures that there is one input, one target and an output.
 ///
 /// # Errors
 ///
-/// As the compiler; an input with several functions; or something cannot be written.
+/// As the compiler; an input with several functions; or a file that cannot be written.
 pub fn write(request: &Request, count: usize) -> Result<()> {
     let Request { inputs, from, args } = request;
     let ([input], [target], Some(root)) = (&inputs[..], &args.target[..], &args.output) else {

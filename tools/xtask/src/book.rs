@@ -1,4 +1,4 @@
-//! `cargo xtask book`: `docs/` as a book of HTML, and its sessions brought up to date.
+//! `cargo xtask book`: renders `docs/` as a book of HTML, or updates the command output shown in its pages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::progress::Step;
 use crate::setup::{self, Setup};
 use crate::workspace;
 
-/// The release of mdbook that makes HTML: a program, as its crates would otherwise be compiled with every xtask.
+/// The release of mdbook. It is used as a program; as a dependency its crates would be compiled with every xtask.
 const MDBOOK: &str = "0.5.4";
 /// The tests of the book's pages.
 const TESTS: &str = "test/book";
@@ -25,10 +25,10 @@ pub struct Options {
     setup: setup::Options,
 }
 
-/// Makes the book in `target/book`, or updates its pages.
+/// Renders the book into `target/book`, or updates its pages.
 ///
 /// # Errors
-/// If set-up or mdbook fails, or a page shows what does not compile.
+/// If set-up or mdbook fails, or an example in a page does not compile.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let setup = setup::run(&options.setup)?;
     match options.update {
@@ -52,7 +52,7 @@ fn make(setup: &Setup) -> Result<(), Failure> {
     Ok(())
 }
 
-/// mdbook of the pinned version below `.toolchain/`, installed if it is not there.
+/// Returns the pinned mdbook below `.toolchain/`, and installs it if necessary.
 fn installed(setup: &Setup) -> Result<PathBuf, Failure> {
     let folder = setup::toolchain().join(format!("mdbook-{MDBOOK}"));
     let program = folder.join("bin/mdbook");
@@ -66,7 +66,7 @@ fn installed(setup: &Setup) -> Result<PathBuf, Failure> {
 
 fn install(setup: &Setup, folder: &Path) -> Command {
     let mut cargo = setup.cargo();
-    // What serves pages and watches them for changes is left out.
+    // The features that serve pages and watch them for changes are left out.
     cargo.args([
         "install",
         "mdbook",

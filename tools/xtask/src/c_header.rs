@@ -1,4 +1,4 @@
-//! The runtime's C header, generated from its source by cbindgen.
+//! Generates the runtime's C header from its source by cbindgen.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,16 @@ use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, La
 
 use crate::failure::Failure;
 
-/// Where the header lies.
+/// The header's path.
 pub const OUTPUT: &str = "runtime/include/norma/runtime.h";
-/// What it is generated from: the types that C shares, and the functions.
+/// The sources of the header: the types shared with C, and the functions.
 const SOURCES: [&str; 4] = [
     "runtime/src/tensor.rs",
     "runtime/src/capi/status.rs",
     "runtime/src/capi/function.rs",
     "runtime/src/capi/embedded.rs",
 ];
-/// What C calls the types, by what Rust does.
+/// Maps the Rust names of types to their C names.
 const NAMES: [(&str, &str); 10] = [
     ("DataType", "norma_dtype"),
     ("DeviceKey", "norma_device"),
@@ -30,7 +30,7 @@ const NAMES: [(&str, &str); 10] = [
 ];
 const SCALAR_KIND: (&str, &str) = ("NormaScalarKind", "norma_scalar_kind");
 
-/// The header's text.
+/// Generates the header's text.
 ///
 /// # Errors
 /// If the source does not parse.
@@ -75,6 +75,6 @@ pub fn generate(root: &Path) -> Result<String, Failure> {
     bindings.write(&mut text);
     let text = String::from_utf8(text)
         .map_err(|error| Failure::Check(format!("cannot generate {OUTPUT}: {error}")))?;
-    // What Rust calls a section is a sentence in C.
+    // The heading of a Rust doc section becomes a sentence in C.
     Ok(text.replace("// # Safety\n", "// The caller makes sure of this:\n"))
 }

@@ -1,4 +1,4 @@
-//! Child processes: one that speaks for itself, and one that is asked a question.
+//! Child processes, whose output is passed through or captured.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
 
-/// Runs a child whose output goes straight to ours.
+/// Runs a child whose output goes directly to the terminal.
 ///
 /// # Errors
-/// If it cannot be started or exits with anything but zero.
+/// If it cannot be started, or exits with a nonzero status.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
     let status = command
         .status()
@@ -24,7 +24,7 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
 /// Runs a child and returns its stdout; its stderr is shown only if it fails.
 ///
 /// # Errors
-/// If it cannot be started or exits with anything but zero.
+/// If it cannot be started, or exits with a nonzero status.
 pub fn ask(command: &mut Command) -> Result<String, Failure> {
     let output = command
         .stdin(Stdio::null())
@@ -37,7 +37,7 @@ pub fn ask(command: &mut Command) -> Result<String, Failure> {
     }
 }
 
-/// The program of this name on PATH.
+/// Finds a program on PATH.
 pub fn find(program: impl AsRef<OsStr>) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)

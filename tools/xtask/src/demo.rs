@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: the main job once, from source text to a bundle, and what came out of it.
+//! `cargo xtask demo`: compiles an example from source text to a bundle, and shows the result.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,7 +18,7 @@ const OUTPUT: &str = "target/demo";
 /// Sets up, builds normac, compiles the example and prints its kernels.
 ///
 /// # Errors
-/// If any of these steps fails, or the bundle lacks what its contract promises.
+/// If one of these steps fails, or the bundle is not as expected.
 pub fn run(options: &setup::Options) -> Result<(), Failure> {
     let setup = setup::run(options)?;
     eprintln!("demo: building normac and norma-run (the first time, a few minutes)");
@@ -48,7 +48,7 @@ pub fn run(options: &setup::Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a newcomer may do with what the demo left behind.
+/// Suggests what a newcomer may do with the demo's output.
 fn next_steps(built: &Path) -> String {
     let built = built.display();
     format!(
@@ -62,7 +62,7 @@ fn next_steps(built: &Path) -> String {
     )
 }
 
-/// What a reader wants to know of each kernel. A field that is absent shows as `?`: the manifest is normac's affair.
+/// Describes each kernel. A field that is absent shows as `?`: the manifest's format is normac's concern.
 fn describe(manifest: &Value, bundle: &Path) -> String {
     let mut text = String::new();
     for function in list(&manifest["functions"]) {

@@ -1,6 +1,7 @@
-//! `cargo xtask dist`: an archive of the tools, the runtime, headers and what CMake needs, which can be unpacked in any folder.
+//! `cargo xtask dist`: builds an archive of the tools, the runtime, headers and CMake files, which can be unpacked in any
+//! folder.
 //!
-//! What lies where in it is said once, by the install rules of `cmake/CMakeLists.txt`.
+//! The install rules of `cmake/CMakeLists.txt` alone determine the archive's layout.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,11 +18,11 @@ mod try_out;
 
 use try_out::{Driver, try_out};
 
-/// Where archives are made, below the workspace's folder.
+/// The folder of archives, below the workspace's.
 const FOLDER: &str = "target/dist";
-/// What an archive is for.
+/// The platform of an archive.
 const PLATFORM: &str = "x86_64-linux";
-/// The `cuda.h` of the tests, and their stand-in for the driver, which archives are tried out with.
+/// The tests' `cuda.h` and stand-in for the driver, with which archives are tried out.
 const CUDA_INCLUDE: &str = "test/runtime/Inputs";
 const STUB_DRIVER: &str = "libnorma_stub_driver.so";
 
@@ -35,7 +36,7 @@ pub struct Options {
     setup: setup::Options,
 }
 
-/// Builds, installs into a folder, packs it, and tries out what is unpacked elsewhere.
+/// Builds, installs into a folder, packs it, and tries out the unpacked archive in another place.
 ///
 /// # Errors
 /// If one of these steps fails.
@@ -45,7 +46,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut build = setup.cargo();
     build.args(["build", "--workspace", "--profile", &options.profile]);
     child::run(&mut build)?;
-    // Cargo's name of the dev profile's folder is another.
+    // Cargo names the folder of the dev profile differently.
     let profile = match options.profile.as_str() {
         "dev" => "debug",
         other => other,
@@ -79,7 +80,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             .arg(&tree),
     )?;
     let archive = folder.join(format!("{name}.tar.gz"));
-    // The same files give the same archive: their order, times and owners are fixed.
+    // The order, times and owners of files are fixed, so that the same files give the same archive.
     child::run(
         Command::new("tar")
             .args([
@@ -111,7 +112,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whose work is in the archive besides ours, and under which licences.
+/// Lists third-party components of the archive and their licences.
 fn third_party(setup: &setup::Setup, root: &Path) -> Result<String, Failure> {
     let mut metadata = setup.cargo();
     metadata.current_dir(root).args([
@@ -124,7 +125,7 @@ fn third_party(setup: &setup::Setup, root: &Path) -> Result<String, Failure> {
     Ok(notices(&metadata))
 }
 
-/// The page for what `cargo metadata` lists.
+/// Formats the page from the output of `cargo metadata`.
 fn notices(metadata: &Value) -> String {
     let mut text = String::from(
         "# What is in these programs besides Norma\n\n\

@@ -1,5 +1,5 @@
-//! `cargo xtask docs`: what is generated and committed beside its source: the reference of dialects and passes, from ODS,
-//! and the runtime's C header.
+//! `cargo xtask docs`: generates files that are committed beside their sources: the reference of dialects and passes, from
+//! ODS, and the runtime's C header.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,24 +23,24 @@ pub struct Options {
     setup: setup::Options,
 }
 
-/// A page to generate: which way, the file it is read off, the file it is written to.
+/// A page to generate: its generator, its source and its output.
 struct Page {
     generator: Generator,
     source: PathBuf,
     output: PathBuf,
 }
 
-/// A file, and what it has to say.
+/// A generated file and its text.
 struct Generated {
     output: PathBuf,
     text: String,
 }
 
-/// What makes a page of ODS.
+/// A generator of pages from ODS.
 enum Generator {
-    /// mlir-tblgen, by these arguments.
+    /// mlir-tblgen, with these arguments.
     Tblgen(Vec<String>),
-    /// The table of named ops.
+    /// The table of named ops, from llvm-tblgen's records.
     NamedOps,
 }
 
@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let root = workspace::root();
     for Generated { output, text } in all(&root, &setup)? {
         let path = root.join(&output);
-        // A page lies among sources that the build watches: to touch one that is current would compile C++ again.
+        // Pages lie among sources that the build watches: writing an up-to-date page would make C++ compile again.
         if fs::read_to_string(&path).is_ok_and(|committed| committed == text) {
             println!("current {}", output.display());
             continue;
@@ -67,7 +67,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks that every page is what ODS says now.
+/// Checks that every page matches what ODS generates now.
 ///
 /// # Errors
 /// If mlir-tblgen fails or a page is stale.
@@ -75,7 +75,7 @@ pub fn check(setup: &Setup) -> Result<(), Failure> {
     let root = workspace::root();
     let mut stale = Vec::new();
     for Generated { output, text } in all(&root, setup)? {
-        // A page that is not there is as stale as one that differs.
+        // A missing page counts as stale.
         let committed = fs::read_to_string(root.join(&output)).unwrap_or_default();
         if text != committed {
             stale.push(output.display().to_string());
@@ -90,7 +90,7 @@ pub fn check(setup: &Setup) -> Result<(), Failure> {
     )))
 }
 
-/// Everything that is generated.
+/// All generated files.
 fn all(root: &Path, setup: &Setup) -> Result<Vec<Generated>, Failure> {
     let mut generated = Vec::new();
     for page in pages(root)? {
@@ -105,7 +105,7 @@ fn all(root: &Path, setup: &Setup) -> Result<Vec<Generated>, Failure> {
     Ok(generated)
 }
 
-/// A page for each folder of `dialects/` that holds a `<Name>Ops.td`, one for the passes, and the table of named ops.
+/// The pages: one for each folder of `dialects/` that holds a `<Name>Ops.td`, one for the passes, and the table of named ops.
 fn pages(root: &Path) -> Result<Vec<Page>, Failure> {
     let dialects = root.join("dialects");
     let entries = fs::read_dir(&dialects).map_err(Failure::file("list", &dialects))?;
@@ -129,7 +129,8 @@ fn pages(root: &Path) -> Result<Vec<Page>, Failure> {
     Ok(pages)
 }
 
-/// The page of dialect `norm` comes from `dialects/norm/NormOps.td`, which includes the dialect's other files.
+/// The page of a dialect: that of `norm` is generated from `dialects/norm/NormOps.td`, which includes the dialect's other
+/// files.
 fn dialect_page(name: &str) -> Page {
     let (initial, rest) = name.split_at(name.chars().next().map_or(0, char::len_utf8));
     let source = format!("dialects/{name}/{}{rest}Ops.td", initial.to_uppercase());
@@ -164,10 +165,10 @@ fn generate(page: &Page, root: &Path, setup: &Setup) -> Result<String, Failure> 
     Ok(text)
 }
 
-/// The page that says which ops of other dialects a kernel may hold.
+/// The page that lists the ops of other dialects that a kernel may contain.
 const SCALAR_OPS: &str = "norm/norm.md";
 
-/// The table of scalar ops, as a section of its own.
+/// The table of scalar ops, as a section.
 fn scalar_ops() -> String {
     format!(
         "\n## Scalar ops\n\n\

@@ -1,4 +1,4 @@
-//! Why a chore failed. The kinds differ in what the reader does about them.
+//! The errors of chores, by what the reader has to do about them.
 
 use std::io;
 use std::path::Path;
@@ -10,10 +10,10 @@ pub enum Failure {
     /// The machine lacks something, or an argument is wrong; the text says what to do.
     #[error("{0}")]
     User(String),
-    /// A check of the repository found something; what it found is already printed.
+    /// A check of the repository has findings, which have already been printed.
     #[error("{0}")]
     Check(String),
-    /// The chore failed, and its last line on stdout says so already.
+    /// The chore failed, and its last line on stdout already says so.
     #[error("reported above")]
     Reported,
     /// A program could not be started or reported failure.
@@ -21,7 +21,7 @@ pub enum Failure {
     Child {
         /// The command line.
         command: String,
-        /// What happened to it, with its own words where they were captured.
+        /// What happened to it, with its error output if that was captured.
         what: String,
     },
     /// A file could not be read or written.
@@ -35,7 +35,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A child that ran and reported failure, with what it wrote to stderr if that was captured.
+    /// A child that exited with a failure, with its stderr if that was captured.
     pub fn status(command: &Command, status: ExitStatus, stderr: &[u8]) -> Self {
         let words = String::from_utf8_lossy(stderr);
         let what = match words.trim() {

@@ -1,4 +1,4 @@
-//! lit, which runs the tests below `test/`, and the programs that these start.
+//! lit, which runs the tests below `test/`, and the programs that these tests use.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::workspace;
 
-/// Builds the programs that tests start, and says whether they could be built. `--all-targets`, as `cargo test` does: libraries that
-/// the tests' dependencies change the features of are then not compiled again.
+/// Builds the programs that tests use, and returns whether that succeeded. It uses `--all-targets` like `cargo test`:
+/// otherwise the tests' dependencies would change the features of libraries, which cargo would then compile twice.
 ///
 /// # Errors
 /// If cargo cannot be started.
@@ -21,20 +21,20 @@ pub fn build_tools(setup: &Setup) -> Result<bool, Failure> {
     Ok(status.success())
 }
 
-/// The folder where tests write, made if it is not there.
+/// The folder for files that tests write; it is created if necessary.
 ///
 /// # Errors
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn scratch() -> Result<PathBuf, Failure> {
     let folder = workspace::built_programs()?.join("lit");
     fs::create_dir_all(&folder).map_err(Failure::file("create", &folder))?;
     Ok(folder)
 }
 
-/// lit on the programs that were built, with what `test/lit.cfg.py` takes; what it is to run comes last.
+/// A lit command for the built programs, with the parameters of `test/lit.cfg.py`; the caller appends the tests to run.
 ///
 /// # Errors
-/// If the folder where tests write cannot be made.
+/// If the folder for files that tests write cannot be created.
 pub fn command(setup: &Setup) -> Result<Command, Failure> {
     let mut lit = Command::new(setup.llvm.program("lit"));
     setup.prepare(&mut lit);

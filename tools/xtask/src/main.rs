@@ -1,7 +1,7 @@
-//! `cargo xtask`: the project's own chores.
+//! `cargo xtask`: the project's chores.
 //!
-//! Builds without LLVM, because it is what installs LLVM. Each command is one file and prints what it does; an error is
-//! one message on stderr and exit status 1.
+//! It builds without LLVM, because it installs LLVM. Each command is one file and prints what it does; an error is one
+//! message on stderr and exit status 1.
 
 use std::process::ExitCode;
 

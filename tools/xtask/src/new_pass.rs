@@ -1,6 +1,7 @@
-//! `cargo xtask new-pass <argument>`: the four places a pass lives in, filled in so that it compiles and its test passes.
+//! `cargo xtask new-pass <argument>`: creates a pass in the four places where a pass lives, so that it compiles and its test
+//! passes.
 //!
-//! The scaffold changes no IR. What is left to its author is marked by what it says: replace the words, then the code.
+//! The scaffold changes no IR. Placeholder texts mark what is left to the author: the documentation first, then the code.
 
 use std::fs;
 use std::path::Path;
@@ -16,10 +17,10 @@ pub struct Options {
     argument: String,
 }
 
-/// Writes the scaffold and says what to do next.
+/// Writes the scaffold and prints the next steps.
 ///
 /// # Errors
-/// If the argument is not a fit name, or a pass of that name is already there.
+/// If the argument is not a valid name, or a pass with that name exists.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let root = workspace::root();
     let pass = Pass::named(&options.argument)?;
@@ -42,13 +43,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A pass's name in its spellings.
+/// The spellings of a pass's name.
 struct Pass {
     /// On the command line: `norm-tile`.
     argument: String,
     /// The argument's first word, which names the folder: `norm`.
     level: String,
-    /// The rest in Rust, and so the file's name: `tile`.
+    /// The rest of the argument in Rust, which also names the file: `tile`.
     module: String,
     /// In Passes.td: `NormTile`.
     entry: String,
@@ -128,7 +129,7 @@ pub(crate) fn run<'c>(_op: OperationRef<'c, '_>, _cx: &PassContext<'c, {entry}>)
     }
 }
 
-/// Writes new files first, so that a name already taken leaves everything as it was.
+/// Writes the scaffold; new files come first, so that a name that is taken leaves everything unchanged.
 fn scaffold(pass: &Pass, root: &Path) -> Result<(), Failure> {
     let table = root.join("passes/Passes.td");
     let level = root.join(format!("passes/src/{}.rs", pass.level));
@@ -154,7 +155,7 @@ fn scaffold(pass: &Pass, root: &Path) -> Result<(), Failure> {
     fs::write(&table, entries + &pass.table_entry()).map_err(Failure::file("write", &table))
 }
 
-/// Adds the module to its level's list, in its alphabetical place.
+/// Adds the module to its level's list, in alphabetical order.
 fn with_module(library: &str, name: &str) -> String {
     let is_module = |line: &&str| line.starts_with("pub(crate) mod ") && line.ends_with(';');
     let added = format!("pub(crate) mod {name};");

@@ -1,10 +1,10 @@
-//! Says what is being done: a spinner on a terminal, one plain line per step in a pipe.
+//! Shows progress: a spinner on a terminal, one plain line per step otherwise.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A step under way. Dropping it without [`Step::done`] erases the spinner, so that an error stands alone.
+/// A step in progress. Dropping it without [`Step::done`] erases the spinner, so that an error message stands alone.
 pub struct Step {
     bar: ProgressBar,
 }
@@ -25,7 +25,7 @@ impl Step {
         Self { bar }
     }
 
-    /// Replaces the spinner by a line that says what was done.
+    /// Replaces the spinner by a line that reports the result.
     pub fn done(self, what: &str) {
         self.bar.finish_and_clear();
         eprintln!("{what}");

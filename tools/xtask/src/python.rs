@@ -1,7 +1,7 @@
-//! The Python package: its tests, and its wheel with the compiler in it.
+//! The Python package: running its tests, and building its wheel with the compiler inside.
 //!
-//! Both run in environments below `.toolchain/`, with what the requirements files of `bindings/python/` pin. An environment is
-//! made anew when its file changes.
+//! Both use environments below `.toolchain/` with the versions that the requirements files of `bindings/python/` pin. An
+//! environment is rebuilt when its file changes.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ use crate::workspace;
 
 /// The Python project.
 const PROJECT: &str = "bindings/python";
-/// Where the package has its compiler, and where its extension module, from the project's folder.
+/// The places of the package's compiler and of its extension module, relative to the project's folder.
 const COMPILER: &str = "python/norma/bin/normac";
 const EXTENSION: &str = "python/norma/_runtime.abi3.so";
 
@@ -30,7 +30,7 @@ pub struct WheelOptions {
     setup: setup::Options,
 }
 
-/// Builds the compiler for release and a wheel that has it.
+/// Builds the compiler in release mode, and a wheel that contains it.
 ///
 /// # Errors
 /// If set-up or a build fails.
@@ -61,16 +61,16 @@ pub fn wheel(options: &WheelOptions) -> Result<(), Failure> {
         .arg("--out")
         .arg(&options.out);
     let made = child::run(&mut maturin);
-    // What is left here would go into a wheel that is built without it.
+    // A compiler left here would go into a wheel that should be built without one.
     fs::remove_file(&place).map_err(Failure::file("remove", &place))?;
     made
 }
 
-/// The tests of the package, to be run on what was built: with torch's if it is asked for. A test whose name does not contain
-/// `filter` is left out.
+/// A command that runs the package's tests on the built programs, including torch's if asked for. It leaves out tests whose
+/// names do not contain `filter`.
 ///
 /// # Errors
-/// If the environment cannot be made.
+/// If the environment cannot be created.
 pub fn tests(setup: &Setup, with_torch: bool, filter: Option<&str>) -> Result<Command, Failure> {
     let python = match with_torch {
         true => environment("tests-torch", &["requirements.txt", "requirements-torch.txt"])?,
@@ -81,7 +81,7 @@ pub fn tests(setup: &Setup, with_torch: bool, filter: Option<&str>) -> Result<Co
     link(&built.join("libnorma_python.so"), &project.join(EXTENSION))?;
     let scratch = built.join("python");
     fs::create_dir_all(&scratch).map_err(Failure::file("create", &scratch))?;
-    // Where the stand-in is found in the driver's place, and writes down what is launched.
+    // The folder from which the stand-in is loaded as the driver; it logs the launches.
     link(
         &built.join("libnorma_stub_driver.so"),
         &scratch.join("libcuda.so.1"),
@@ -105,13 +105,13 @@ pub fn tests(setup: &Setup, with_torch: bool, filter: Option<&str>) -> Result<Co
     Ok(pytest)
 }
 
-/// The folder that cargo puts what it builds for a profile into.
+/// The folder of cargo's build products for a profile.
 fn built_for(profile: &str) -> Result<PathBuf, Failure> {
     let built = workspace::built_programs()?;
     Ok(built.parent().map(|target| target.join(profile)).unwrap_or(built))
 }
 
-/// Makes `place` a link to a file, whatever was there.
+/// Makes `place` a symbolic link to a file, and replaces what was there.
 fn link(file: &Path, place: &Path) -> Result<(), Failure> {
     if fs::symlink_metadata(place).is_ok() {
         fs::remove_file(place).map_err(Failure::file("remove", place))?;
@@ -119,7 +119,7 @@ fn link(file: &Path, place: &Path) -> Result<(), Failure> {
     symlink(file, place).map_err(Failure::file("link", place))
 }
 
-/// The interpreter of an environment with what the files pin.
+/// The interpreter of an environment that contains what the files pin.
 fn environment(name: &str, files: &[&str]) -> Result<PathBuf, Failure> {
     let folder = setup::toolchain().join(format!("python-{name}"));
     let python = folder.join("bin/python");
@@ -143,9 +143,9 @@ fn environment(name: &str, files: &[&str]) -> Result<PathBuf, Failure> {
     fs::write(&pinned, &wanted).map_err(Failure::file("write", &pinned))?;
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install"]);
-    // Nothing but wheels: what is built from source would run code of its own and need more tools.
+    // Only wheels are accepted: building from source would run foreign code and need more tools.
     child::ask(pip.arg("--only-binary=:all:").arg("-r").arg(&pinned))?;
-    // Written last, so that an environment that was not finished is made again.
+    // Written last, so that an unfinished environment is rebuilt.
     fs::rename(&pinned, &marker).map_err(Failure::file("rename", &pinned))?;
     step.done(&format!("set-up: made {}", folder.display()));
     Ok(python)

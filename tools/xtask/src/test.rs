@@ -1,6 +1,6 @@
-//! `cargo xtask test`: every test there is, and one closing line that adds them up.
+//! `cargo xtask test`: runs all tests, and prints their totals in the last line.
 //!
-//! **Invariant:** a part that could not run, such as a workspace that does not build, counts as a failure.
+//! **Invariant:** a part that could not run, for example because the workspace does not build, counts as a failure.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -30,7 +30,7 @@ pub struct Options {
     setup: setup::Options,
 }
 
-/// How many tests went which way.
+/// The number of tests by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Tally {
     passed: u64,
@@ -55,7 +55,7 @@ const ONE_FAILURE: Tally = Tally {
 /// Sets up, runs all tests and prints `N passed, N failed` as the last line.
 ///
 /// # Errors
-/// If set-up fails or any test does.
+/// If set-up or a test fails.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let setup = setup::run(&options.setup)?;
     let filter = options.filter.as_deref();
@@ -116,7 +116,7 @@ fn run_python(setup: &Setup, options: &Options) -> Result<Tally, Failure> {
     run_and_add_up(&mut pytest, pytest_line)
 }
 
-/// Runs a child, showing its output as it comes and adding up the lines that `result` reads.
+/// Runs a child, passes its output through, and adds up the lines that `result` recognizes.
 fn run_and_add_up(command: &mut Command, result: impl Fn(&str) -> Option<Tally>) -> Result<Tally, Failure> {
     command.stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| Failure::start(command, &error))?;
@@ -134,8 +134,8 @@ fn run_and_add_up(command: &mut Command, result: impl Fn(&str) -> Option<Tally>)
     Ok(tally)
 }
 
-/// Reads libtest's `test result: ok. 12 passed; 0 failed; 1 ignored; ...`, and the numerics suite's
-/// `numerics: 12 passed, 0 failed`.
+/// Parses libtest's `test result: ok. 12 passed; 0 failed; 1 ignored; ...`, and the numerics suite's `numerics: 12 passed, 0
+/// failed`.
 fn result_line(line: &str, prefix: &str) -> Option<Tally> {
     let counts = line.strip_prefix(prefix)?;
     let count = |what: &str| {
@@ -151,7 +151,7 @@ fn result_line(line: &str, prefix: &str) -> Option<Tally> {
     })
 }
 
-/// Reads pytest's last line, `2 failed, 12 passed, 1 skipped in 0.52s`.
+/// Parses pytest's last line, `2 failed, 12 passed, 1 skipped in 0.52s`.
 fn pytest_line(line: &str) -> Option<Tally> {
     let (counts, took) = line.trim_matches(['=', ' ']).split_once(" in ")?;
     took.split_whitespace()
@@ -173,7 +173,7 @@ fn pytest_line(line: &str) -> Option<Tally> {
     Some(tally)
 }
 
-/// Runs lit over test/, failures of the last run first.
+/// Runs lit on test/, starting with tests that failed in the last run.
 fn run_lit(setup: &Setup, filter: Option<&str>) -> Result<Tally, Failure> {
     eprintln!("test: lit");
     let scratch = lit::scratch()?;
@@ -191,7 +191,8 @@ fn run_lit(setup: &Setup, filter: Option<&str>) -> Result<Tally, Failure> {
     Ok(read_report(&report, status.success()))
 }
 
-/// Adds up lit's report. There is none if the filter matched no test, or if lit broke down, which is a failure.
+/// Adds up lit's report. The report is missing if the filter matched no test, or if lit itself failed, which counts as a
+/// failure.
 fn read_report(report: &Path, succeeded: bool) -> Tally {
     let text = fs::read_to_string(report).unwrap_or_default();
     let report: Value = serde_json::from_str(&text).unwrap_or_default();

@@ -1,20 +1,20 @@
-//! Where things lie in the repository.
+//! The locations of things in the repository.
 
 use std::path::PathBuf;
 
 use crate::failure::Failure;
 
-/// The repository's root. Cargo's value at run time comes first, so that a moved clone does not look in its old place.
+/// The repository's root. Cargo's value at run time has priority, so that a moved clone does not use its old path.
 pub fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let manifest = manifest.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     manifest.ancestors().nth(2).map(PathBuf::from).unwrap_or(manifest)
 }
 
-/// The folder that cargo puts built programs into: the one this program runs from.
+/// The folder of programs built by cargo: the one from which this program runs.
 ///
 /// # Errors
-/// If the system does not say which file is running.
+/// If the system cannot tell which file is running.
 pub fn built_programs() -> Result<PathBuf, Failure> {
     let unknown = |source| Failure::File {
         action: "find the running program".to_owned(),

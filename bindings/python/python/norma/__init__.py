@@ -8,11 +8,11 @@ DLPack::
     bundle = norma.compile("examples/rms_norm.mlir")     # or norma.load("folder")
     y = bundle["rms_norm"](x, weight)                    # on torch's current stream
 
-:mod:`norma.torch` has the ops of ``torch.nn.functional`` that Norma knows, with gradients, for eager mode, ``torch.compile`` and
+:mod:`norma.torch` provides the ops of ``torch.nn.functional`` that Norma supports, with gradients, for eager mode, ``torch.compile`` and
 CUDA graphs.
 
-Launching needs NVIDIA's driver alone. Compiling starts ``normac``, which is looked for as the environment's ``NORMA_NORMAC`` says,
-beside this package, and on ``PATH``; what it compiled is kept (:mod:`norma.cache`). All of this may be used from several threads.
+Launching needs only NVIDIA's driver. Compiling starts ``normac``, which is searched where the variable ``NORMA_NORMAC`` says,
+beside this package, and on ``PATH``; compiled bundles are cached (:mod:`norma.cache`). Everything may be used from several threads.
 """
 
 from norma._runtime import Bundle, Function, TensorDescription, target_of_device

@@ -6,22 +6,22 @@ from typing import Any, final
 
 @final
 class Bundle:
-    """Functions that were compiled, for one target or several. ``bundle["name"]`` is one of them."""
+    """Compiled functions, for one target or several. ``bundle["name"]`` returns one of them."""
 
     @staticmethod
     def open(folder: str | os.PathLike[str], *, ptx_fallback: bool = False) -> Bundle:
-        """Loads the bundle in a folder that normac wrote. With ``ptx_fallback``, functions run by PTX, which the driver compiles, on
-        devices that no cubin fits."""
+        """Loads the bundle in a folder that normac wrote. With ``ptx_fallback``, functions run by PTX on devices that no cubin fits;
+        the driver compiles the PTX."""
     @staticmethod
     def from_files(files: dict[str, bytes], *, ptx_fallback: bool = False) -> Bundle:
-        """Takes a bundle from memory: the contents of its files by their paths from its folder. ``ptx_fallback`` is as for a
-        folder."""
+        """Creates a bundle from memory: the contents of its files by their paths in its folder. ``ptx_fallback`` is as for
+        :meth:`open`."""
     @property
     def functions(self) -> list[str]:
         """The names of its functions."""
     @property
     def targets(self) -> list[str]:
-        """What it was compiled for, such as ``["sm_90a"]``."""
+        """The targets that it was compiled for, such as ``["sm_90a"]``."""
     def __getitem__(self, name: str) -> Function: ...
     def __contains__(self, name: str) -> bool: ...
     def __len__(self) -> int: ...
@@ -38,31 +38,31 @@ class Function:
         allocator: Callable[[tuple[int, ...], str, int], Any] | None = None,
         **named: Any,
     ) -> Any:
-        """Launches the kernels on tensors of any framework that speaks DLPack; returns the outputs.
+        """Launches the kernels on tensors of any framework that supports DLPack, and returns the outputs.
 
-        The inputs come by position or by name, and so do scalars, by name. Outputs are ``out``, one tensor or a tuple; or what
-        ``allocator(shape, dtype, device)`` returns for each; or new tensors of the first input's type, where that offers an
-        allocator, as torch's does. ``stream`` is a pointer or an object of a framework's; without it the work goes to the
-        stream that the inputs' framework works on, or to the default stream where the framework does not say.
+        Inputs are passed by position or by name, scalars by name. Outputs are ``out``, one tensor or a tuple; or the results of
+        ``allocator(shape, dtype, device)`` for each; or new tensors of the first input's type, if its framework offers an
+        allocator, as torch does. ``stream`` is a pointer or a framework's stream object; by default the kernels are launched on the
+        current stream of the inputs' framework, or on the default stream if the framework does not tell its current one.
         """
     def launch_viewed(self, *tensors: Any) -> None:
-        """Launches the kernels on dense tensors, inputs and then outputs, each seen with the shape that the function has for it,
-        whatever its own: ``(batch, tokens, 4096)`` as rows of 4096. This is the shortest way to a launch."""
+        """Launches the kernels on dense tensors, inputs and then outputs. Each tensor is viewed with the shape that the function
+        expects, whatever its own: ``(batch, tokens, 4096)`` as rows of 4096. This is the launch with the least overhead."""
     @property
     def name(self) -> str: ...
     @property
     def inputs(self) -> Sequence[TensorDescription]:
-        """What the inputs must be."""
+        """Descriptions of the inputs."""
     @property
     def outputs(self) -> Sequence[TensorDescription]:
-        """What the outputs must be."""
+        """Descriptions of the outputs."""
     @property
     def scalars(self) -> Sequence[str]:
         """The names of the scalars that a call may set."""
 
 @final
 class Framework:
-    """A framework's tensors, as far as a call needs to know them."""
+    """The parts of a framework that calls use to allocate and recognize tensors."""
 
     def __init__(
         self,
@@ -71,39 +71,40 @@ class Framework:
         empty_like: Callable[..., Any],
         dtypes: dict[str, Any],
     ):
-        """``types`` are those whose objects are tensors and nothing more; ``empty_strided(shape, strides, dtype=, device=)`` and
-        ``empty_like(tensor, dtype=)`` allocate; ``dtypes`` are the framework's types of elements by their names in MLIR."""
+        """``types`` are the exact types whose objects are plain tensors; ``empty_strided(shape, strides, dtype=, device=)`` and
+        ``empty_like(tensor, dtype=)`` allocate; ``dtypes`` maps MLIR's names of element types to the framework's."""
 
 @final
 class SignatureCache:
-    """The functions that serve calls of one op, by the signatures of their tensors.
+    """Maps the signatures of an op's tensors to the compiled functions that serve them.
 
-    All but the leading dims of the first tensor belong to a signature, which number its rows. A tensor that is not there does too.
+    A signature contains all dims of the tensors except the leading dims of the first one, which only determine the number of its rows.
+    It also contains which tensors are absent.
     """
 
     def __init__(self, framework: Framework, row_dims: int): ...
     def call(self, *tensors: Any | None) -> tuple[Any, ...] | None:
-        """Launches the function that serves such tensors on new outputs, which are returned; ``None`` where there is no such function
-        yet, or where these tensors are not dense and aligned as it needs them. A tensor that is ``None`` is not there."""
+        """Launches the function for these tensors and returns its new outputs. Returns ``None`` if there is no such function
+        yet, or if the tensors are not dense and aligned as it requires. A tensor that is ``None`` is absent."""
     def add(self, function: Function, *tensors: Any | None) -> tuple[Any, ...]:
-        """Launches a function on tensors as :meth:`call` does, and keeps it for those of their signature. Raises what is wrong with
-        the tensors."""
+        """Launches a function on tensors as :meth:`call` does, and stores it for their signature. Raises an error if the tensors do not
+        fit the function."""
 
 @final
 class TensorDescription:
-    """What a function's kernels take a tensor for."""
+    """A function's requirements for a tensor."""
 
     @property
     def name(self) -> str: ...
     @property
     def dtype(self) -> str:
-        """The type of the elements, as MLIR spells it."""
+        """The type of the elements, in MLIR's spelling."""
     @property
     def shape(self) -> Sequence[int | str]:
-        """Of each dim the extent, or the expression that it is."""
+        """The extent of each dim, or the expression that determines it."""
     @property
     def align(self) -> int:
         """The alignment of the first element, in bytes."""
 
 def target_of_device(device: int = 0) -> str:
-    """The target that GPU ``device`` runs best, such as ``"sm_90a"``."""
+    """The best target for GPU ``device``, such as ``"sm_90a"``."""

@@ -1,12 +1,13 @@
-"""What was compiled, on disk.
+"""The cache of compiled bundles on disk.
 
-One file holds one bundle: a digest of the rest, and an archive of the bundle's files. It is written under another name in the same
-folder and renamed, so that it is there whole or not at all, whichever processes write it at a time; what is read is compared with its
-digest, and what is not whole counts as absent, and is replaced. A folder that cannot be written costs a warning and the time to
-compile again.
+A file holds one bundle: a digest, and an archive of the bundle's files. It is written under another name in the same
+folder and renamed, so that it appears completely or not at all even if several processes write it at a time. A reader compares the
+content with the digest; an incomplete file counts as missing and is replaced. If the folder cannot be written, there is a warning, and
+programs are compiled again.
 
-The folder is ``NORMA_CACHE_DIR``, or ``norma`` in ``XDG_CACHE_HOME``, or ``~/.cache/norma``; to clear the cache is to delete it. An
-entry's name is the hash of what was compiled and that of the compiler: where no compiler is, a copy of the folder serves in its place.
+The folder is ``NORMA_CACHE_DIR``, or ``norma`` in ``XDG_CACHE_HOME``, or ``~/.cache/norma``; delete it to clear the cache. The name of an
+entry consists of the hash of the request and that of the compiler. On a machine without a compiler, entries copied from another one are
+used.
 """
 
 import contextlib
@@ -21,13 +22,13 @@ from pathlib import Path
 
 _SUFFIX = ".norma"
 _UNFINISHED = ".unfinished"
-#: No compilation takes as long as this many seconds: what is older was left by a process that was killed.
+#: No compilation takes this many seconds: an older file was left by a process that was killed.
 _ABANDONED = 3600.0
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def folder() -> Path:
-    """Where the cache is; it may not exist yet."""
+    """The cache's folder; it may not exist yet."""
     named = os.environ.get("NORMA_CACHE_DIR")
     if named:
         return Path(named)
@@ -36,7 +37,7 @@ def folder() -> Path:
 
 
 def read(entry: str) -> dict[str, bytes] | None:
-    """The files of an entry; ``None`` if it is not there, or not whole."""
+    """The files of an entry; ``None`` if it is missing or incomplete."""
     try:
         content = (folder() / (entry + _SUFFIX)).read_bytes()
     except OSError:
@@ -49,7 +50,7 @@ def read(entry: str) -> dict[str, bytes] | None:
 
 
 def find(key: str) -> dict[str, bytes] | None:
-    """The files that any compiler made of a request; ``None`` if there are none."""
+    """The files of a request, whichever compiler made them; ``None`` if there are none."""
     for path in sorted(folder().glob(f"{key}-*{_SUFFIX}")):
         files = read(path.name.removesuffix(_SUFFIX))
         if files is not None:
@@ -58,11 +59,11 @@ def find(key: str) -> dict[str, bytes] | None:
 
 
 def write(entry: str, files: dict[str, bytes]) -> None:
-    """Keeps the files of an entry, or warns that it cannot."""
+    """Stores the files of an entry, or warns that it cannot."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in sorted(files.items()):
-            # A time of its own would make the same bundle other bytes each time.
+            # A fixed time, so that equal bundles give equal bytes.
             archive.writestr(zipfile.ZipInfo(name), content)
     content = buffer.getvalue()
     place = folder()

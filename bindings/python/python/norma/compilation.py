@@ -1,4 +1,4 @@
-"""Programs to bundles: by what the cache has, or by the compiler."""
+"""Compiles programs to bundles, by way of the cache."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ from norma.errors import CompilerNotFoundError
 
 #: The bundles of this process, by the names of their entries in the cache.
 _bundles: dict[str, Bundle] = {}
-#: Held by the thread that makes a bundle.
+#: A lock for each bundle, held by the thread that makes it.
 _turns: dict[str, threading.Lock] = {}
 
 
@@ -23,14 +23,14 @@ def compile(
     schedule: str | Sequence[str] = (),
     by_size: bool = False,
 ) -> Bundle:
-    """Compiles a program, or takes what was compiled of it before.
+    """Compiles a program, or returns its bundle from the cache.
 
     ``source`` is a path, or the text of a program in MLIR; a string of one line that ends in ``.mlir`` is a path. ``target`` is
-    such as ``"sm_90a"``, or several of them; without it, it is what the first GPU runs best. ``schedule`` and ``by_size`` are
-    ``normac``'s options of these names.
+    one target such as ``"sm_90a"``, or several; the default is the best target for the first GPU. ``schedule`` and ``by_size`` are
+    the options of ``normac`` with these names.
 
-    Other threads run meanwhile. A program is compiled once, whichever threads ask for it, and its bundle is kept by this process and
-    in the cache.
+    Other threads run in the meantime. A program is compiled once, even if several threads ask for it, and its bundle is kept by this
+    process and in the cache.
 
     Raises:
         CompileError: the program is refused; :class:`CompilerNotFoundError` if there is no compiler, and the cache has nothing.
@@ -55,21 +55,21 @@ def compile(
 def load(path: str | os.PathLike[str], *, ptx_fallback: bool = False) -> Bundle:
     """Loads the bundle in a folder that ``normac -o`` wrote; no compiler is needed.
 
-    With ``ptx_fallback``, its functions run on devices that no cubin of it fits too: by the PTX that ``normac --ptx-fallback`` keeps, which
-    the driver compiles when a function is first called there.
+    With ``ptx_fallback``, its functions also run on devices that no cubin fits, by the PTX that ``normac --ptx-fallback`` stored in
+    the bundle; the driver compiles the PTX when a function is first called there.
 
     Raises:
-        BundleError: there is none, or it cannot be used.
+        BundleError: there is no bundle, or it cannot be used.
     """
     return Bundle.open(path, ptx_fallback=ptx_fallback)
 
 
 def bundle_of(request: Request, name: str = "<source>") -> Bundle:
-    """The bundle of a request; ``name`` stands for the program in messages."""
+    """The bundle of a request; ``name`` identifies the program in messages."""
     try:
         compiler = Compiler.find()
     except CompilerNotFoundError:
-        # Whichever compiler made it: there is none to make another.
+        # There is no compiler to make another one, so an entry of any compiler will do.
         files = cache.find(request.key)
         if files is None:
             raise

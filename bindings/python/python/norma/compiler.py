@@ -1,4 +1,4 @@
-"""The compiler, a process of its own."""
+"""The compiler, which runs as a separate process."""
 
 import dataclasses
 import functools
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from norma.errors import CompileError, CompilerNotFoundError
 
-#: Where a wheel has its compiler.
+#: The place of the compiler in a wheel.
 BESIDE_THE_PACKAGE = Path(__file__).parent / "bin" / "normac"
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What is compiled, and how. ``key`` is a hash of all of it."""
+    """A program and its options. ``key`` is a hash of all of them."""
 
     source: str
     targets: tuple[str, ...]
@@ -32,18 +32,18 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Compiler:
-    """A ``normac``, and what decides its output beside the request."""
+    """A ``normac``, and everything besides the request that determines its output."""
 
     path: str
-    #: A hash of its version, of which file it is, and of the assembler that the environment names.
+    #: A hash of its version, of its file's size and time, and of those of the assembler that the environment names.
     identity: str
 
     @staticmethod
     def find() -> "Compiler":
-        """The compiler that ``NORMA_NORMAC`` names, or that is beside this package, or that ``PATH`` has.
+        """Finds the compiler: the one that ``NORMA_NORMAC`` names, or the one beside this package, or the one on ``PATH``.
 
         Raises:
-            CompilerNotFoundError: there is none.
+            CompilerNotFoundError: none is found.
         """
         named = os.environ.get("NORMA_NORMAC")
         if named:
@@ -63,10 +63,10 @@ class Compiler:
         return Compiler(path, _identity(_Program.of(path), assembler and _Program.of(assembler)))
 
     def run(self, request: Request, name: str) -> dict[str, bytes]:
-        """Compiles a program, which messages call ``name``; gives the files of the bundle by their paths in it.
+        """Compiles a program, which is called ``name`` in messages; returns the files of the bundle by their paths in it.
 
         Raises:
-            CompileError: the program is refused, or the compiler cannot do its work.
+            CompileError: the program is refused, or the compiler fails.
         """
         with tempfile.TemporaryDirectory(prefix="norma-") as folder:
             command = [self.path, "-", "--target", ",".join(request.targets), "--output", folder]
@@ -89,7 +89,7 @@ class Compiler:
 
 @dataclasses.dataclass(frozen=True)
 class _Program:
-    """A program's file, as far as one can tell without reading it."""
+    """Identifies a program's file without reading it."""
 
     path: str
     size: int
@@ -110,7 +110,7 @@ def _identity(compiler: _Program, assembler: _Program | None) -> str:
         version = subprocess.run([compiler.path, "--version"], capture_output=True, encoding="utf-8", check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise CompileError(f"cannot run the compiler '{compiler.path}': {error}") from error
-    # A program that is moved is the same one.
+    # The path is left out: a program that is moved stays the same.
     programs = [(program.size, program.modified_ns) for program in (compiler, assembler) if program]
     return _hash((version, programs))[:16]
 

@@ -1,4 +1,4 @@
-"""What goes wrong, by who can put it right.
+"""Exceptions, by who can fix the cause.
 
 Every exception of Norma's own is an :class:`Error`. A call that raises one has launched nothing.
 """
@@ -9,26 +9,26 @@ class Error(Exception):
 
 
 class CompileError(Error):
-    """The compiler refused a program; the message is what it says, with the lines of the source that it points at."""
+    """The compiler refused a program; the message is the compiler's, with the lines of the source that it refers to."""
 
 
 class CompilerNotFoundError(CompileError):
-    """There is no compiler where one is looked for."""
+    """No compiler was found."""
 
 
 class BundleError(Error):
-    """A bundle is not whole, or has nothing for the GPU."""
+    """A bundle is incomplete, or has no code for the GPU."""
 
 
 class FunctionNotFoundError(Error, KeyError):
-    """A bundle has no function of that name."""
+    """A bundle has no function with that name."""
 
-    # A KeyError shows its message in quotes.
+    # KeyError shows its message in quotes.
     __str__ = Error.__str__
 
 
 class ArgumentError(Error, ValueError):
-    """A tensor is not what the kernels are made for; the message names it, and says what was expected and what came."""
+    """A tensor is not one that the kernels are made for; the message names it, what was expected, and what was passed."""
 
 
 class DriverError(Error, RuntimeError):

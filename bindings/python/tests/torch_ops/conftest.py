@@ -1,4 +1,4 @@
-"""torch on a machine without a GPU: tensors of the host, and functions that are compiled but evaluated by definition."""
+"""torch on a machine without a GPU: tensors are the host's; functions are compiled, but their definitions are evaluated instead."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from reference import Reference, ReferenceCache  # noqa: E402
 
 @pytest.fixture
 def references(monkeypatch):
-    """Has the ops of norma.torch run on the host; gives the functions that were compiled, in order."""
+    """Makes the ops of norma.torch run on the host; returns the list of the functions that were compiled, in order."""
     from norma.torch import kernels, launches, library, support
 
     made = []

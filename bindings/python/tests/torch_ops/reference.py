@@ -1,7 +1,7 @@
-"""Functions evaluated by what their manifests say that they compute, in float64 and on the host.
+"""Evaluates functions by the definitions in their manifests, in float64 on the host.
 
-The compiler reads the source and writes the manifest, so that a test of an op's program is also one of its spelling: operands in
-another order, an option that is lost, or a result of another type change what is evaluated here. The formulas are those of
+The compiler reads the source and writes the manifest, so a test of an op also tests the text of its program: operands in
+another order, a missing option, or a result of another type change what is evaluated here. The formulas are those of
 `dialects/norm/norm.md`.
 """
 
@@ -32,7 +32,7 @@ def _manifest(source):
 
 
 class Reference:
-    """A function of `norma.Function`'s shape, on dense tensors of the host."""
+    """Has the interface of `norma.Function`, for dense tensors of the host."""
 
     def __init__(self, source):
         (self.described,) = json.loads(_manifest(source))["functions"]
@@ -44,7 +44,7 @@ class Reference:
         return [types.SimpleNamespace(align=1) for _ in self.described["inputs"]]
 
     def launch(self, *tensors):
-        """Evaluates the function on inputs and outputs."""
+        """Evaluates the function on its inputs and writes its outputs."""
         described = self.described["inputs"] + self.described["outputs"]
         if len(tensors) != len(described):
             raise ArgumentError(f"expected {len(described)} tensors, got {len(tensors)}")
@@ -83,7 +83,7 @@ class Reference:
 
 
 class ReferenceCache:
-    """A `norma._runtime.SignatureCache` that knows tensors by their whole shapes, for references."""
+    """A `norma._runtime.SignatureCache` for references; its signatures contain whole shapes."""
 
     def __init__(self, _framework, row_dims):
         self.row_dims = row_dims
@@ -122,7 +122,7 @@ class ReferenceCache:
         return tuple(outputs)
 
 
-#: What ops of programs compute in float64; their results are rounded where they are written.
+#: The ops of programs, computed in float64; their results are rounded when they are written.
 OPS = {
     "arith.addf": torch.add,
     "arith.divf": torch.div,
@@ -132,7 +132,7 @@ OPS = {
 
 
 def run_program(program, values, dtypes):
-    """Runs a program of sums and elementwise ops, whose accesses are dims in order and constants."""
+    """Runs a program of sums and elementwise ops whose accesses consist of dims in order and constants."""
     reads = [step for step in program["steps"] if step["kind"] == "read"]
     extents = [1] * len(program["space"])
     for step in reads:
@@ -236,7 +236,7 @@ def log_softmax_grad(y, dy, axes, scale):
 
 def top_k(x, k, axis):
     assert axis == -1
-    # A stable sort keeps equal ones in the order of their places.
+    # A stable sort keeps equal elements in the order of their positions.
     values, indices = torch.sort(x, dim=axis, descending=True, stable=True)
     return {"values": values[..., :k], "indices": indices[..., :k]}
 

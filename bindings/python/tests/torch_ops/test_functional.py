@@ -1,4 +1,4 @@
-"""The drop-ins against torch's own functions: values and gradients, in eager mode and in graphs."""
+"""Compares the replacements of torch's functions with torch's: values and gradients, in eager mode and in graphs."""
 
 import pytest
 import torch
@@ -22,7 +22,7 @@ def seed():
 
 @pytest.fixture(params=["eager", "ops"])
 def path(request, monkeypatch):
-    """Both ways that a call may take: the launch at once, and the op that graphs hold."""
+    """Both paths of a call: the direct launch, and the op that graphs contain."""
     if request.param == "ops":
         for module in (gradients, nt.functional):
             monkeypatch.setattr(module, "is_plain", lambda x: False)
@@ -30,7 +30,7 @@ def path(request, monkeypatch):
 
 
 def check(ours, theirs, inputs, out_grads=1):
-    """Compares the results of two functions of `inputs`, and their gradients; theirs are computed in float64."""
+    """Compares the results of two functions of `inputs`, and their gradients; `theirs` is evaluated in float64."""
     ours_in = [x.detach().clone().requires_grad_() if x.is_floating_point() else x for x in inputs]
     wide_in = [x.detach().double().requires_grad_() if x.is_floating_point() else x for x in inputs]
     ours_out, wide_out = ours(*ours_in), theirs(*wide_in)
@@ -49,7 +49,7 @@ def check(ours, theirs, inputs, out_grads=1):
 
 
 def tolerance(dtype):
-    # A result is rounded once; sums of rounded results, such as a weight's gradient, err by a few roundings more.
+    # A result is rounded once; sums of rounded results, such as a weight's gradient, have an error of a few roundings more.
     unit = torch.finfo(dtype).eps
     return {"rtol": 4 * unit, "atol": 8 * unit}
 
@@ -79,7 +79,7 @@ def test_rms_norm_options(references, path):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_add_rms_norm(references, path, dtype):
-    # Sums of these are exact, so that float64 has the same.
+    # Sums of small integers are exact, so float64 gives the same ones.
     x, residual = (torch.randint(-8, 8, (2, 3, 16)).to(dtype) for _ in range(2))
     weight = draw(16, dtype=dtype)
 
@@ -187,7 +187,7 @@ def test_gradients_that_are_not_wanted_are_not_computed(references, path):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape, k, dim", [((5, 40), 8, -1), ((2, 3, 7), 7, 2), ((6, 4, 5), 3, 1), ((9,), 1, 0), ((0, 8), 2, -1)])
 def test_top_k(references, path, dtype, shape, k, dim):
-    # No two of a row are equal, of which torch may take either.
+    # No two elements of a row are equal, because torch may select either of equal ones.
     x = torch.rand(shape).argsort(dim).to(dtype)
 
     def values(x):
@@ -211,7 +211,7 @@ def test_strides_are_made_dense(references, path):
     check(
         lambda x: nt.rms_norm(x.t().t(), (8,)), lambda x: F.rms_norm(x, (8,), eps=torch.finfo(torch.float32).eps), (x,)
     )
-    # The gradient of a sum is one number at all places.
+    # The gradient of a sum has the same value everywhere.
     y = draw(3, 8).requires_grad_()
     nt.softmax(y, 1).sum().backward()
     assert y.grad.abs().max() < 1e-6

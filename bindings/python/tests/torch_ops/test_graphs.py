@@ -1,4 +1,4 @@
-"""What tracers see: fake results, schemas, whole ops in compiled graphs."""
+"""What tracers see: results of fake tensors, schemas, and whole ops in compiled graphs."""
 
 import pytest
 import torch
@@ -35,7 +35,7 @@ def cases():
 
 
 @pytest.mark.parametrize("name", cases())
-# The checks trace by machinery that torch itself calls deprecated.
+# opcheck traces with functions that torch itself calls deprecated.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
 def test_ops_are_what_they_say(references, name):
     torch.library.opcheck(getattr(library, name), cases()[name])
@@ -51,7 +51,7 @@ def test_fake_tensors_of_a_gpu_need_none():
 
 
 def graph_of(function, *inputs):
-    """The graphs that torch.compile makes of a function, forward and backward, and its result."""
+    """The graphs into which torch.compile compiles a function, forward and backward, and the function's result."""
     graphs = []
 
     def keep(graph, _):

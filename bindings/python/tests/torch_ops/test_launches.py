@@ -1,4 +1,4 @@
-"""What calls in eager mode launch, and on what: torch's tensors, of the host, through the stand-in for the driver."""
+"""What calls in eager mode launch, and on which tensors: torch's tensors of the host, with the stand-in for the driver."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Modules, and torch's functions replaced."""
+"""Modules, and the replacement of torch's functions."""
 
 import pytest
 import torch

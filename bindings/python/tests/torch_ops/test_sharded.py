@@ -1,4 +1,4 @@
-"""What the ranks of a process group call of a sharded function, by the script that checks it on GPUs."""
+"""What the ranks of a process group call for a sharded function, checked with the script that also checks it on GPUs."""
 
 import subprocess
 import sys

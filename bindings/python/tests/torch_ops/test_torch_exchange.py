@@ -1,4 +1,4 @@
-"""torch's tensors as arguments of bundles, as far as that needs no GPU: borrowed, and refused by where they are."""
+"""torch's tensors as arguments of bundles, as far as this can be tested without a GPU: they are borrowed, and refused as host memory."""
 
 import pytest
 import torch
@@ -18,6 +18,6 @@ def test_tensors_are_borrowed_whether_or_not_they_record_gradients(scale, make):
 
 
 def test_new_outputs_are_of_the_inputs_type(scale):
-    # The output is allocated before the device is found to be none: where that fails, another error is raised.
+    # The output is allocated before the wrong device is detected; if the allocation failed, another error would be raised.
     with pytest.raises(norma.ArgumentError, match="expected 'x' to be in the memory of a GPU"):
         scale(torch.ones(3, 64))

@@ -1,7 +1,8 @@
-//! What views of tensors say of sizes, and ops whose results are as large as what they take.
+//! Conditions on the sizes of views of tensors, and of results that have the shape of an operand.
 //!
-//! A reshape gives as many elements as it takes, a slice as many as are asked for. Nothing else refuses a result that is larger than
-//! what its kernel writes, one that a reshape does not come out even for, or a slice that begins at a number and leaves its tensor.
+//! A reshape keeps the number of elements, and a slice has as many as it asks for. Nothing else would refuse a result that is
+//! larger than what its kernel writes, a reshape whose sizes do not divide evenly, or a slice that begins at a number and
+//! leaves its tensor.
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
@@ -15,7 +16,7 @@ use super::{Names, Sides};
 use crate::bundle::views::{Number, Slice, groups, is_view, tensor_dim};
 
 impl Names {
-    /// What an op says of sizes by the shapes of what it takes and gives.
+    /// The conditions that an op states by the shapes of its operands and results.
     pub(super) fn of_shapes(&mut self, op: OperationRef) -> Option<Vec<Sides>> {
         let source = op.operands().find(|operand| types::is_tensor(operand.r#type()))?;
         if is_view(op) {
@@ -79,7 +80,7 @@ impl Names {
         Some(all)
     }
 
-    /// A slice that begins at a number lies within its tensor.
+    /// Adds the conditions that a slice which begins at a number lies within its tensor.
     fn within(&mut self, source: Value, slice: &Slice, all: &mut Vec<Sides>) -> Option<()> {
         let axes = slice
             .offsets
@@ -109,7 +110,7 @@ impl Names {
         Some(())
     }
 
-    /// How large a tensor is along an axis.
+    /// The extent of a tensor along an axis.
     fn size(&mut self, tensor: Value, axis: usize) -> Option<Expression> {
         match types::shape(tensor.r#type())?.get(axis)? {
             Some(extent) => Some(Expression::Integer(*extent)),
@@ -124,11 +125,11 @@ impl Names {
     }
 }
 
-/// Whether a result has the shape of the first operand that is a tensor.
+/// Whether a result has the shape of the op's first tensor operand.
 fn is_as_large(op: OperationRef, result: usize) -> bool {
     let name = op_name(op);
     match name.strip_prefix("norm.").and_then(NamedOp::find) {
-        // Optional results that are absent come later than those that are as large.
+        // Results with the shape of an operand come first, so an absent optional result does not shift them.
         Some(named) => {
             result == 0
                 && named

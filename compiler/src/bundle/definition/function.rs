@@ -19,7 +19,7 @@ use super::program::{self, Scalar, View};
 use super::{extent, intermediate_name, named, scalar, tensor_name};
 use crate::bundle::host::{self, HostScalar, Root};
 
-/// Reads a function; nothing if an op of it has no form in a definition.
+/// Reads a function; `None` if one of its ops has no form in a definition.
 pub(super) fn read(function: OperationRef, module: &Module) -> Option<Definition> {
     let block = function.region(0).ok()?.first_block()?;
     let mut reader = Reader {
@@ -64,7 +64,7 @@ fn shape(tensor: &str, value: Value) -> Option<Vec<Expression>> {
     Some(extents.map(|(axis, size)| extent(tensor, axis, size)).collect())
 }
 
-/// A number that the caller passes, as a step.
+/// The step that defines a number which the caller passes.
 fn scalar_step(scalar: HostScalar, argument: Value) -> Option<Step> {
     let value = match scalar.default {
         ScalarValue::Float(value) => value,
@@ -77,17 +77,17 @@ fn scalar_step(scalar: HostScalar, argument: Value) -> Option<Step> {
     })
 }
 
-/// Whether an op gives tensors alone.
+/// Whether an op has results, all of them tensors.
 fn makes_tensors(op: OperationRef) -> bool {
     op.result_count() > 0 && op.results().all(|result| types::is_tensor(result.r#type()))
 }
 
-/// Whether an op is one of the dialect that definitions name.
+/// Whether an op belongs to `norm`, the dialect whose ops definitions name.
 fn is_named(op: OperationRef) -> bool {
     norma_dialects::op_name(op).starts_with("norm.")
 }
 
-/// Ops that only say how large tensors and scratch are, or how a buffer is seen: what uses them follows them back.
+/// Ops that only compute sizes of tensors and scratch, or view a buffer: they are followed back from their uses.
 const HOST_ONLY: [&str; 11] = [
     "affine.apply",
     "affine.max",
@@ -104,11 +104,11 @@ const HOST_ONLY: [&str; 11] = [
 
 struct Reader<'m, 'c> {
     module: &'m Module<'c>,
-    /// By argument: the name and the shape of a tensor.
+    /// By argument: the name and the shape of a tensor, or nothing for a number.
     arguments: Vec<Option<(String, Vec<Expression>)>>,
-    /// The names of the tensors that values are.
+    /// The names of tensors, by the [`key`]s of values.
     tensors: HashMap<usize, String>,
-    /// The numbers that the caller passes, by the values that they are.
+    /// The numbers that the caller passes, by the [`key`]s of values.
     scalars: HashMap<usize, Scalar>,
     definition: Definition,
 }
@@ -135,7 +135,7 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// The name of a tensor; a value that has none yet, being neither an argument nor returned, is an intermediate.
+    /// The name of a tensor; a value without one, which is neither an argument nor returned, becomes a new intermediate.
     fn tensor(&mut self, value: Value) -> Option<String> {
         if let Some(name) = self.tensors.get(&key(value)) {
             return Some(name.clone());

@@ -1,4 +1,4 @@
-//! A named op as data: what ODS calls its operands, results and attributes, and nothing of what it computes.
+//! Reads a named op as data: the ODS names of its operands, results and attributes, but not what it computes.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use norma_passes::mlir::types;
 
 use super::scalar;
 
-/// Reads an op of the `norm` dialect on tensors; `tensor` names the tensor that a value is. Nothing for another op, and
-/// for one with regions or with attributes that are neither text nor numbers nor lists of integers.
+/// Reads an op of the `norm` dialect on tensors; `tensor` returns the name of a value's tensor. Returns `None` for an op of
+/// another dialect, an op with regions, and an op with an attribute that is not a string, a number or a list of integers.
 pub(super) fn read(op: OperationRef, tensor: &mut dyn FnMut(Value) -> Option<String>) -> Option<NamedOp> {
     if op.region_count() > 0 {
         return None;
@@ -64,7 +64,7 @@ fn tensors(
     Some(found)
 }
 
-/// The attributes that ODS declares, but for those that say how many values an operand or result stands for.
+/// The attributes that ODS declares, without the segment sizes of variadic operands and results.
 fn attributes(op: OperationRef) -> Option<BTreeMap<String, Attribute>> {
     let declared = op.attributes().filter_map(|(name, attribute)| {
         let name = name.as_string_ref().as_str().ok()?.to_owned();

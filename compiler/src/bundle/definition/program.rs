@@ -18,28 +18,28 @@ use norma_passes::mlir::walk;
 use super::scalar;
 use crate::bundle::affine;
 
-/// What a body sees of a tensor: some of its neighbouring dims may be one axis.
+/// A tensor as a body sees it: neighbouring dims may be collapsed into one axis.
 #[derive(Debug, Clone)]
 pub(super) struct View {
     /// The tensor's name.
     pub tensor: String,
     /// The tensor's shape.
     pub shape: Vec<Expression>,
-    /// For each axis of the view, the dims of the tensor.
+    /// For each axis of the view, the dims of the tensor that it covers.
     pub groups: Vec<Vec<usize>>,
 }
 
-/// A number of a body.
+/// A scalar argument of a body.
 #[derive(Debug, Clone)]
 pub(super) struct Scalar {
-    /// What defines it as a value.
+    /// The step that defines its value.
     pub step: Step,
-    /// The symbol that stands for it in coordinates.
+    /// The symbol that represents it in coordinates.
     pub symbol: String,
 }
 
-/// Reads a body whose arguments are `views`, then `scalars`, and then the dims, of which `extents`, over the sizes that `sizes` names as
-/// pairs (view, axis), are the extents. Nothing if an op has no form in a program.
+/// Reads a body. Its arguments are `views`, then `scalars`, then the dims, whose extents are the results of the map `extents`
+/// over the sizes that `sizes` lists as pairs (view, axis). Returns `None` if an op has no form in a program.
 pub(super) fn read(
     block: BlockRef,
     views: Vec<View>,
@@ -76,7 +76,7 @@ pub(super) fn read(
 }
 
 impl View {
-    /// A tensor as it is.
+    /// The view of a whole tensor, with one dim to each axis.
     pub fn whole(shape: Vec<Expression>, tensor: String) -> Self {
         View {
             groups: (0..shape.len()).map(|dim| vec![dim]).collect(),
@@ -94,7 +94,7 @@ impl View {
         extents.reduce(|a, b| Some(a? * b?)).flatten()
     }
 
-    /// An access to the view as one to the tensor: an index of collapsed dims is taken apart again.
+    /// Converts an access of the view to one of the tensor: delinearizes the index of each collapsed axis.
     fn expand(&self, access: &[Expression]) -> Option<Vec<Expression>> {
         let mut expanded = vec![Expression::Integer(0); self.shape.len()];
         for (index, group) in access.iter().zip(&self.groups) {
@@ -115,9 +115,9 @@ impl View {
 #[derive(Default)]
 struct Reader {
     views: Vec<View>,
-    /// Which argument of the block the first dim is.
+    /// The position of the first dim among the block's arguments.
     first_dim: usize,
-    /// What stands for each number, the arguments between views and dims, in coordinates.
+    /// The expressions that represent the scalar arguments, which lie between views and dims, in coordinates.
     numbers: Vec<Expression>,
     symbols: Vec<Expression>,
     steps: Vec<Step>,
@@ -202,7 +202,7 @@ impl Reader {
         Some(())
     }
 
-    /// A reduction whose results the dim `nth` counts.
+    /// Reads a reduction with rank selection, whose results are counted by the dim `nth`.
     fn nth(&mut self, reduce: ReduceOp, nth: IrValue) -> Option<()> {
         let (values, results) = (reduce.values(), reduce.results());
         let step = Step::Nth {
@@ -228,7 +228,7 @@ impl Reader {
         self.steps.push(step);
     }
 
-    /// The number of a value; a dim that is used as one is given its step at the first use.
+    /// The program's number for a value; a dim that is used as a value gets its `Index` step at the first use.
     fn value(&mut self, value: IrValue) -> Option<Value> {
         if let Some(number) = self.values.get(&key(value)) {
             return Some(*number);
@@ -238,7 +238,7 @@ impl Reader {
         Some(self.count - 1)
     }
 
-    /// Which dim of the space a block argument is.
+    /// The position in the space of the dim that a block argument is.
     fn dim(&self, value: IrValue) -> Option<usize> {
         BlockArgument::try_from(value)
             .ok()?
@@ -246,7 +246,7 @@ impl Reader {
             .checked_sub(self.first_dim)
     }
 
-    /// What stands in coordinates for a number among the arguments.
+    /// The expression that represents a scalar argument in coordinates.
     fn number(&self, value: IrValue) -> Option<Expression> {
         let argument = BlockArgument::try_from(value).ok()?.argument_number();
         let number = argument.checked_sub(self.views.len())?;

@@ -1,4 +1,4 @@
-//! Scalar ops, combiners, numbers and types of kernel form as those of a program.
+//! Converts scalar ops, combiners, numbers and types of kernel form to those of a program.
 
 use melior::ir::attribute::{FloatAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
@@ -8,7 +8,7 @@ use norma_dialects::op_name;
 pub(super) use norma_passes::kernel::scalar_ops::element;
 use norma_passes::mlir::types;
 
-/// An `arith` or `math` op, or a constant.
+/// Converts an `arith` or `math` op, or a constant.
 pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
     let element = element(op.result(0).ok()?.r#type())?;
     let name = op_name(op);
@@ -40,7 +40,7 @@ pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
     }))
 }
 
-/// Whether an op makes a number of numbers.
+/// Whether an op has scalar operands and scalar results only.
 pub(super) fn is_op(op: OperationRef) -> bool {
     let is_number = |value: IrValue| types::shape(value.r#type()).is_none();
     let name = op_name(op);
@@ -49,12 +49,12 @@ pub(super) fn is_op(op: OperationRef) -> bool {
         && op.results().map(IrValue::from).all(is_number)
 }
 
-/// In the order of MLIR's `CmpFPredicate`.
+/// The predicates, in the order of MLIR's `CmpFPredicate`.
 const FLOAT_PREDICATES: &[&str] = &[
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
     "uno", "true",
 ];
-/// In the order of MLIR's `CmpIPredicate`.
+/// The predicates, in the order of MLIR's `CmpIPredicate`.
 const INTEGER_PREDICATES: &[&str] = &["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"];
 
 fn predicate(op: OperationRef, names: &[&str]) -> Option<String> {

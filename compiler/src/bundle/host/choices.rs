@@ -1,4 +1,4 @@
-//! Launches that happen for some sizes: the branches of `affine.if`, and what holds in each.
+//! Launches that depend on sizes: the branches of `affine.if`, and the condition of each.
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, RegionLike};
@@ -13,7 +13,7 @@ use super::{Launch, Reader, affine, unsupported};
 use crate::error::Result;
 
 impl Reader {
-    /// Adds the launches of a block, in order, which is run for the sizes that satisfy `when`.
+    /// Appends the launches of a block, in order; the block runs for the sizes that satisfy `when`.
     pub(super) fn launches(
         &self,
         block: BlockRef,
@@ -48,7 +48,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What holds in the branches of an `affine.if`: `left >= right`.
+    /// The conditions of the two branches of an `affine.if`, as pairs `left >= right`.
     fn choice(&self, op: OperationRef) -> Result<[[Expression; 2]; 2]> {
         let refuse = || {
             let message = "a choice that no manifest can state; supported: affine.if with one inequality over sizes and \
@@ -61,7 +61,7 @@ impl Reader {
         let operands = operands.collect::<Option<Vec<_>>>().ok_or_else(refuse)?;
         let (dims, symbols) = operands.split_at(num_dims.min(operands.len()));
         let zero = Expression::Integer(0);
-        // What is subtracted stands on the other side.
+        // Terms with a negative sign move to the other side.
         let sides = LinearForm::of(constraint, dims.len(), symbols.len()).map(|form| {
             let mut sides = [zero.clone(), zero.clone()];
             let coefficients = form.dims.iter().chain(&form.symbols);

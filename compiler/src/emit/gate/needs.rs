@@ -1,6 +1,6 @@
-//! The table of the gate: what each op of the `nvvm` level needs.
+//! The gate's table: what each op of the `nvvm` level needs.
 //!
-//! Found by generating code for each op and target with LLVM 22.1; the tests of this crate do it again.
+//! The entries were found by generating code for each op and target with LLVM 22.1; the tests of this crate repeat that.
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, ValueLike};
@@ -26,8 +26,8 @@ const NOT_LOWERED: Need =
 const NO_LIBRARY: Need = Never("there is no device library; use an approximation of the nvvm intrinsics");
 const NOT_FAST: Need = Never("only its approximation exists; it needs fastmath<afn> and f32");
 
-/// Special registers and NVVM ops of every target, then those that need a feature. A name that ends in `.`
-/// stands for all that begin so.
+/// NVVM ops, without their `nvvm.`: those of every target, then those that need a feature. A name that ends in `.` is a
+/// prefix.
 const NVVM: &[(&str, Need)] = &[
     ("bar.warp.sync", Nothing),
     ("barrier", Nothing),
@@ -81,7 +81,7 @@ const NVVM: &[(&str, Need)] = &[
     ("convert.f32x2.to.bf16x2", Nothing),
 ];
 
-/// Ops of the LLVM dialect that every target has.
+/// Ops of the LLVM dialect that every target supports.
 const LLVM: &str = "\
     add addrspacecast alloca and ashr bitcast br call cond_br extractelement extractvalue fadd fcmp fdiv \
     fmul fneg fpext fptosi fptoui fptrunc freeze fsub getelementptr icmp insertelement insertvalue \
@@ -89,7 +89,7 @@ const LLVM: &str = "\
     ptrtoint return sdiv select sext shl shufflevector sitofp srem store sub switch trunc udiv uitofp \
     unreachable urem xor zext";
 
-/// Intrinsic ops of the LLVM dialect, without their `intr.`, that every target has.
+/// Intrinsic ops of the LLVM dialect, without their `intr.`, that every target supports.
 const INTRINSICS: &str = "\
     abs assume bitreverse bswap ceil copysign ctlz ctpop cttz expect fabs floor fma fmuladd fshl fshr \
     lifetime.end lifetime.start maximum maxnum memcpy memset minimum minnum nearbyint rint roundeven \
@@ -99,7 +99,7 @@ const INTRINSICS: &str = "\
     vector.reduce.fminimum vector.reduce.fmul vector.reduce.mul vector.reduce.or vector.reduce.smax \
     vector.reduce.smin vector.reduce.umax vector.reduce.umin vector.reduce.xor";
 
-/// Intrinsics of `llvm.call_intrinsic`. A name that ends in `.` stands for all that begin so.
+/// Intrinsics of `llvm.call_intrinsic`. A name that ends in `.` is a prefix.
 const CALLED: &[(&str, Need)] = &[
     ("llvm.nvvm.add.rn.", Nothing),
     ("llvm.nvvm.cos.approx.", Nothing),
@@ -118,8 +118,8 @@ const CALLED: &[(&str, Need)] = &[
     ("llvm.nvvm.sqrt.rn.", Nothing),
 ];
 
-/// Instructions of inline assembly. LLVM does not look at them; naming them here turns ptxas's complaint
-/// about a line of PTX into one about a line of the source.
+/// Instructions in inline assembly. LLVM does not look at them; listing them here replaces ptxas's complaint about a line of
+/// PTX by a diagnostic at a line of the source.
 const INLINE: &[(&str, Need)] = &[
     ("cp.async.bulk.tensor", TMA),
     ("cp.async.bulk", BULK),
@@ -135,7 +135,7 @@ const INLINE: &[(&str, Need)] = &[
     (".v4.b64", Need::Feature(Feature::WideAccess)),
 ];
 
-/// What an op needs: its kind's need, then those of its attributes and types.
+/// The needs of an op: that of its kind, and those of its attributes and types.
 pub(super) fn of(op: OperationRef) -> Vec<Need> {
     let name = norma_dialects::op_name(op);
     let kind = match name.split_once('.') {
@@ -152,7 +152,7 @@ pub(super) fn of(op: OperationRef) -> Vec<Need> {
     needs
 }
 
-/// The address space of the shared memory of a cluster's CTAs.
+/// The address space of a cluster's distributed shared memory.
 const CLUSTER_SPACE: u32 = 7;
 
 /// Whether a value of the op is a pointer to the cluster's shared memory.

@@ -7,39 +7,39 @@ use super::escaped;
 /// A figure.
 pub(super) struct Chart {
     pub title: &'static str,
-    /// What is along the horizontal axis.
+    /// The label of the horizontal axis.
     pub x: &'static str,
-    /// What is along the vertical axis.
+    /// The label of the vertical axis.
     pub y: &'static str,
     pub series: Vec<Series>,
 }
 
-/// A line, and what it stands for.
+/// A line of a figure.
 pub(super) struct Series {
     pub name: String,
     /// A colour of CSS.
     pub colour: &'static str,
-    /// All coordinates are above 0.
+    /// The points; all coordinates are above 0.
     pub points: Vec<(f64, f64)>,
-    /// Whether the points were measured; a line without is a bound.
+    /// Whether the points were measured; otherwise the line is a bound.
     pub is_measured: bool,
 }
 
-/// The size of a figure, and what is left around its axes, in units of the drawing.
+/// The size of a figure and the margins around its axes, in units of the drawing.
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 80.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
-/// The most lines of a grid along an axis.
+/// The largest number of grid lines along an axis.
 const MOST_TICKS: usize = 8;
 
 /// A logarithmic axis.
 struct Axis {
     least: f64,
     most: f64,
-    /// Where `least` and `most` lie in the drawing.
+    /// The positions of `least` and `most` in the drawing.
     ends: (f64, f64),
 }
 
@@ -47,7 +47,7 @@ impl Axis {
     fn of(values: impl Iterator<Item = f64> + Clone, ends: (f64, f64)) -> Self {
         let least = values.clone().fold(f64::INFINITY, f64::min);
         let most = values.fold(0.0, f64::max);
-        // A little room, and some for one value alone.
+        // A small margin, which also keeps the range of a single value from being empty.
         Self {
             least: least / 1.25,
             most: most * 1.25,
@@ -60,7 +60,8 @@ impl Axis {
         self.ends.0 + share * (self.ends.1 - self.ends.0)
     }
 
-    /// Digits times powers of ten; 1, 2 and 5 times those, or the powers alone, where that would be too many.
+    /// Digits times powers of ten; if these are too many, 1, 2 and 5 times powers of ten, and if these are too many, the
+    /// powers alone.
     fn ticks(&self) -> Vec<f64> {
         let decades = (self.least.log10().floor() as i32)..=(self.most.log10().ceil() as i32);
         let ticks = |steps: &[f64]| -> Vec<f64> {
@@ -81,7 +82,7 @@ impl Axis {
 }
 
 impl Chart {
-    /// The figure; a sentence where there is nothing to draw.
+    /// Renders the figure, or a sentence if there is nothing to draw.
     pub(super) fn svg(&self) -> String {
         let points = self.series.iter().flat_map(|series| &series.points);
         if points.clone().next().is_none() {
@@ -146,7 +147,7 @@ impl Chart {
 }
 
 impl Series {
-    /// The line: dashed for a bound, else with a mark at each point.
+    /// Renders the line: dashed for a bound, otherwise with a mark at each point.
     fn svg(&self, x: &Axis, y: &Axis) -> String {
         let colour = self.colour;
         let places = self
@@ -179,7 +180,7 @@ impl Series {
     }
 }
 
-/// A number in a few characters: `16.8M`.
+/// Formats a number in a few characters, such as `16.8M`.
 fn short(value: f64) -> String {
     let (scaled, unit) = match value {
         1e12.. => (value / 1e12, "T"),
@@ -222,7 +223,7 @@ mod tests {
             Axis::of([2700.0, 4200.0].into_iter(), (0.0, 1.0)).ticks(),
             [3000.0, 4000.0, 5000.0]
         );
-        // One value alone has an axis too.
+        // A single value has an axis too.
         assert!(Axis::of([7.0].into_iter(), (0.0, 1.0)).place(7.0).is_finite());
     }
 }

@@ -1,16 +1,16 @@
-//! A catalog's file: which bundles it asks for.
+//! Parses a catalog's file, and lists the bundles that it asks for.
 //!
 //! ```toml
-//! targets = ["sm_90a", "sm_100a"]    # of all kernels that name none; --target's where there is no such line
+//! targets = ["sm_90a", "sm_100a"]    # for all kernels that name none; default: --target
 //!
 //! [[kernel]]
-//! op = "rms_norm"                    # a named op, with its options under the names that ODS gives them
+//! op = "rms_norm"                    # a named op, with its options under their ODS names
 //! shape = ["m,4096", "m,8192"]       # one bundle for each shape and dtype
 //! dtype = ["bf16", "f16"]
 //! eps = 1e-5
-//! weight = true                      # there, not there (false), or of this type ("f32")
-//! max = { m = 65536 }                # promises of sizes, as are min and multiple
-//! devices = 2                        # how many GPUs share the axis that is reduced, the last of several
+//! weight = true                      # present, absent (false), or of this type ("f32")
+//! max = { m = 65536 }                # promises about sizes, as are min and multiple
+//! devices = 2                        # how many GPUs share the reduced axis, the last one if there are several
 //!
 //! [[kernel]]
 //! file = "add_rms_norm.mlir"         # beside the catalog
@@ -33,11 +33,11 @@ use crate::ops::PROMISES;
 pub struct Unit {
     /// The name of its folder.
     pub name: String,
-    /// What diagnostics call the source.
+    /// The name of the source in diagnostics.
     pub source: String,
     /// The source.
     pub text: String,
-    /// For what, and how, it is compiled.
+    /// The target and the options of the compilation.
     pub options: CompileOptions,
 }
 
@@ -68,7 +68,7 @@ struct Entry {
     #[serde(default)]
     max: BTreeMap<String, i64>,
     devices: Option<i64>,
-    /// What is said of the op's operands, attributes and results.
+    /// Settings of the op's operands, attributes and results.
     #[serde(flatten)]
     of_op: BTreeMap<String, Value>,
 }
@@ -95,11 +95,11 @@ impl OneOrMore {
     }
 }
 
-/// The bundles that a catalog asks for, in its order. Files are looked for in `folder`.
+/// The bundles that a catalog asks for, in its order. Files are resolved relative to `folder`.
 ///
 /// # Errors
 ///
-/// The text is no catalog, says something of no op, or asks for two bundles of one name.
+/// The text is not a catalog, contains a setting that its op does not have, or asks for two bundles with the same name.
 pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<Unit>> {
     let table: Table = toml::from_str(&text.text).map_err(|error| {
         Error::user(format!(
@@ -263,7 +263,7 @@ impl Entry {
     }
 }
 
-/// Says of an operand, attribute or result of the op what stands under its name.
+/// Applies the setting of an operand, attribute or result of the op.
 fn say(preset: &mut Preset, name: &str, value: &Value) -> Result<()> {
     let expected = |what: &str| Error::user(format!("expected {name} to be {what}, got {value}"));
     if let Some(choice) = preset.op.choices.iter().find(|choice| choice.name == name) {
@@ -310,7 +310,7 @@ fn say(preset: &mut Preset, name: &str, value: &Value) -> Result<()> {
     )))
 }
 
-/// Refuses a name that would lead out of the catalog's folder.
+/// Refuses a name that could lead out of the catalog's folder.
 fn check_folder_name(name: &str) -> Result<()> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
     match !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! An archive tried out: unpacked into an empty folder, and used as by somebody who has nothing else of Norma.
+//! Tries out an archive: unpacks it into an empty folder, and uses it without anything else of Norma.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,9 +8,9 @@ use std::process::Command;
 use crate::child;
 use crate::failure::Failure;
 
-/// What programs of the archive find, and nothing else of this machine's environment.
+/// The search path of the archive's programs; the rest of this machine's environment is hidden from them.
 const SEARCH_PATH: &str = "/usr/bin:/bin";
-/// Programs of the archive, each with what it says something of itself by.
+/// Programs of the archive, each with an option that prints something about it.
 const TOOLS: [(&str, &str); 5] = [
     ("normac", "--version"),
     ("norma-run", "--version"),
@@ -18,11 +18,11 @@ const TOOLS: [(&str, &str); 5] = [
     ("norma-opt", "--version"),
     ("norma-lsp-server", "--help"),
 ];
-/// What is compiled, from the archive's folder, and a C++ program with that inside.
+/// The example kernel and the C++ program that embeds it, by their paths in the archive.
 const KERNEL: &str = "share/norma/examples/rms_norm.mlir";
 const PROGRAM: &str = "share/norma/examples/cpp";
 
-/// What the archive is tried out with: `cuda.h` and a stand-in for the driver, as a program in C++ needs those of CUDA.
+/// The `cuda.h` and the stand-in for the driver that a C++ program needs in place of CUDA's.
 pub struct Driver {
     /// The folder of `cuda.h`.
     pub include: PathBuf,

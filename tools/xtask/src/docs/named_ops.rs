@@ -1,8 +1,8 @@
-//! The table of named ops: what each takes, returns and lets one choose, which is read off its ODS.
+//! The table of named ops: the operands, results and options of each, from its ODS.
 
 use norma_dialects_codegen::named_ops::{Choice, NamedOp, Tensor};
 
-/// The page: a row for each named op.
+/// The page, with a row for each named op.
 pub fn page(ops: &[NamedOp]) -> String {
     let rows: Vec<String> = ops.iter().map(row).collect();
     format!(
@@ -27,7 +27,7 @@ fn row(op: &NamedOp) -> String {
     )
 }
 
-/// An attribute with its default, or its keywords.
+/// An attribute with its default, or with its keywords.
 fn option(choice: &Choice) -> String {
     let name = &choice.name;
     match choice.default.as_str() {
@@ -37,7 +37,7 @@ fn option(choice: &Choice) -> String {
     }
 }
 
-/// Operands or results, those of one type together.
+/// Operands or results; neighbours of one type are grouped.
 fn values(tensors: &[Tensor]) -> String {
     let mut groups: Vec<(Vec<String>, &str)> = Vec::new();
     for tensor in tensors {

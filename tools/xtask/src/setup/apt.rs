@@ -1,4 +1,4 @@
-//! Debian's packages: which are installed, which can be had, and installing them.
+//! Debian's packages: which are installed, which are available, and installing them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ pub fn is_available() -> bool {
     child::find("dpkg-query").is_some() && child::find("apt-get").is_some()
 }
 
-/// Those of the packages that are not installed.
+/// The packages that are not installed.
 ///
 /// # Errors
 /// If dpkg-query cannot be run.
@@ -21,7 +21,7 @@ pub fn missing<'a>(packages: &[&'a str]) -> Result<Vec<&'a str>, Failure> {
     query
         .args(["-W", "-f", "${db:Status-Abbrev} ${Package}\n"])
         .args(packages);
-    // Exit status 1 only says that some of them are unknown.
+    // Exit status 1 only means that some of them are unknown.
     let output = query.output().map_err(|error| Failure::start(&query, &error))?;
     let listing = String::from_utf8_lossy(&output.stdout);
     let installed = installed(&listing);
@@ -35,7 +35,7 @@ pub fn missing<'a>(packages: &[&'a str]) -> Result<Vec<&'a str>, Failure> {
 /// Installs packages, after `apt-get update` if one of them is not known yet.
 ///
 /// # Errors
-/// If a package cannot be had here, or apt fails.
+/// If a package is not available here, or apt fails.
 pub fn install(packages: &[&str]) -> Result<(), Failure> {
     if !unknown(packages)?.is_empty() {
         eprintln!("set-up: updating the package lists");
@@ -49,7 +49,7 @@ pub fn install(packages: &[&str]) -> Result<(), Failure> {
         }
     }
     eprintln!("set-up: installing packages: {}", packages.join(" "));
-    // Completes what an interrupted run left unconfigured; otherwise apt-get refuses to go on.
+    // Configures what an interrupted run left unconfigured; otherwise apt-get refuses to continue.
     child::run(as_root("dpkg")?.args(["--configure", "-a"]))?;
     let mut install = as_root("apt-get")?;
     install.args([
@@ -75,7 +75,7 @@ fn unknown<'a>(packages: &[&'a str]) -> Result<Vec<&'a str>, Failure> {
         .collect())
 }
 
-/// A command run as root: directly if we are, through sudo if not.
+/// A command run as root: directly if this process is root, otherwise through sudo.
 fn as_root(program: &str) -> Result<Command, Failure> {
     let mut command = if is_root() {
         Command::new("env")
@@ -92,14 +92,14 @@ fn as_root(program: &str) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Linux shows a process's effective user as the second number of `Uid:` in `/proc/self/status`.
+/// Whether this process is root. Linux shows the effective user as the second number of `Uid:` in `/proc/self/status`.
 fn is_root() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let uid = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     uid.and_then(|ids| ids.split_whitespace().nth(1)) == Some("0")
 }
 
-/// Reads `dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n'`: only `ii` is wanted and fully configured.
+/// Parses `dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n'`: only the status `ii` means installed and configured.
 fn installed(output: &str) -> BTreeSet<&str> {
     output
         .lines()
@@ -108,7 +108,7 @@ fn installed(output: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Reads `apt-cache policy`: a package block is `name:` at the margin, and its candidate is indented below it.
+/// Parses `apt-cache policy`: a package's block starts with `name:` at the margin, and its candidate is indented below it.
 fn offered(output: &str) -> BTreeSet<&str> {
     let mut package = "";
     let mut offered = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! LLVM and MLIR 22: found by llvm-config, installed from Debian's packages where they are missing.
+//! LLVM and MLIR 22: found by llvm-config, or installed from Debian's packages if they are missing.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use super::version::Version;
 use crate::child;
 use crate::failure::Failure;
 
-/// The major version every binding of ours is pinned to.
+/// The major version to which all bindings are pinned.
 const MAJOR: u32 = 22;
 
-/// What building and testing needs, in Debian's names. Polly, zstd, z3, zlib and xml2 are what LLVM's static libraries
-/// were built with and so have to be linked; libclang and its builtin headers are for bindgen; CMake builds an example in C++.
+/// The Debian packages needed to build and test. Polly, zstd, z3, zlib and xml2 have to be linked because LLVM's static
+/// libraries were built with them; libclang and its builtin headers are for bindgen; CMake builds an example in C++.
 const PACKAGES: &[&str] = &[
     "libmlir-22-dev",
     "mlir-22-tools",
@@ -30,7 +30,7 @@ const PACKAGES: &[&str] = &[
     "make",
 ];
 
-/// One file of each thing that is needed, below LLVM's prefix: the check where no package manager can be asked.
+/// One file of each required component, below LLVM's prefix; checked where there is no package manager.
 const FILES: &[&str] = &[
     "bin/FileCheck",
     "bin/mlir-tblgen",
@@ -38,21 +38,22 @@ const FILES: &[&str] = &[
     "include/mlir-c/IR.h",
 ];
 
-/// The same for static libraries, whose folder is `lib` or `lib64`.
+/// The same for static libraries, which are in `lib` or `lib64`.
 const LIBRARIES: &[&str] = &["libLLVMCore.a", "libLLVMNVPTXCodeGen.a", "libMLIRCAPIIR.a"];
 
 /// An installed LLVM with MLIR.
 pub struct Llvm {
-    /// What `llvm-config --prefix` prints.
+    /// The output of `llvm-config --prefix`.
     pub prefix: PathBuf,
-    /// What `llvm-config --libdir` prints.
+    /// The output of `llvm-config --libdir`.
     libraries: PathBuf,
-    /// What `llvm-config --version` prints.
+    /// The output of `llvm-config --version`.
     pub version: Version,
 }
 
 impl Llvm {
-    /// A program of this LLVM; one that is packaged apart from it, as lit is on Fedora and macOS, is left to PATH.
+    /// The path of one of this LLVM's programs. A program that is packaged separately, as lit is on Fedora and macOS, is
+    /// searched on PATH.
     pub fn program(&self, name: &str) -> PathBuf {
         let own = self.prefix.join("bin").join(name);
         if own.is_file() { own } else { name.into() }
@@ -71,10 +72,10 @@ impl Llvm {
     }
 }
 
-/// Finds LLVM 22, or installs it; says whether it installed something.
+/// Finds LLVM 22, or installs it; also returns whether it installed something.
 ///
 /// # Errors
-/// If something is missing and this machine has no apt to install it with.
+/// If something is missing and this machine has no apt to install it.
 pub fn ensure() -> Result<(Llvm, bool), Failure> {
     let found = find();
     let by_packages = apt::is_available() && found.as_ref().is_none_or(is_packaged);
@@ -104,7 +105,8 @@ pub fn ensure() -> Result<(Llvm, bool), Failure> {
     Ok((llvm, true))
 }
 
-/// The first LLVM of the right major version: the caller's prefix, the versioned name, Homebrew's folder, any other.
+/// Finds the first LLVM of the right major version: at the caller's prefix, by the versioned or plain name on PATH, in
+/// Homebrew's folders.
 fn find() -> Option<Llvm> {
     let callers =
         env::var_os("MLIR_SYS_220_PREFIX").map(|prefix| PathBuf::from(prefix).join("bin/llvm-config"));
@@ -118,7 +120,7 @@ fn find() -> Option<Llvm> {
         .find_map(|config| probe(&config))
 }
 
-/// Asks one llvm-config; none if it cannot be run or is of another major version.
+/// Queries an llvm-config; `None` if it cannot be run or belongs to another major version.
 fn probe(config: &Path) -> Option<Llvm> {
     let version = Version::parse(&child::ask(Command::new(config).arg("--version")).ok()?)?;
     let folder = |flag: &str| {
@@ -134,7 +136,7 @@ fn probe(config: &Path) -> Option<Llvm> {
     (version.major == MAJOR).then_some(llvm)
 }
 
-/// Whether this LLVM came from the system's packages. Another one is its owner's: nothing is installed beside it.
+/// Whether this LLVM comes from the system's packages. Nothing is installed into another one, which belongs to its owner.
 fn is_packaged(llvm: &Llvm) -> bool {
     llvm.prefix.starts_with("/usr/lib")
 }

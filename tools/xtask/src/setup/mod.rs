@@ -1,8 +1,8 @@
-//! Set-up: installs what is missing, and nothing that is there.
+//! Set-up: installs what is missing, and only that.
 //!
-//! **Invariant:** a run that finds everything installs nothing and prints one line. A run that was interrupted leaves
-//! nothing half-installed: packages are apt's affair, and a file enters `.toolchain/` by a rename. Two runs at once take
-//! turns by a lock file.
+//! **Invariant:** a run that finds everything installs nothing and prints one line. An interrupted run leaves nothing
+//! half-installed: apt takes care of packages, and a file enters `.toolchain/` by a rename. Concurrent runs take turns by a
+//! lock file.
 
 use std::env;
 use std::fs::{self, File, TryLockError};
@@ -33,12 +33,12 @@ pub struct Options {
 pub struct Setup {
     /// LLVM and MLIR 22.
     pub llvm: llvm::Llvm,
-    /// NVIDIA's assembler and library; none where NVIDIA ships none, such as macOS.
+    /// NVIDIA's assembler and library; `None` where NVIDIA ships none, such as macOS.
     pub cuda: Option<wheels::Cuda>,
 }
 
 impl Setup {
-    /// A cargo that builds against what set-up found.
+    /// A cargo command that builds against what set-up found.
     pub fn cargo(&self) -> Command {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.current_dir(workspace::root());
@@ -46,8 +46,9 @@ impl Setup {
         cargo
     }
 
-    /// Sets the variables by which builds and tools find LLVM, and a ptxas that the user named. The build finds libnvptxcompiler by itself in
-    /// `.toolchain/`; a variable for it would make cargo rebuild whenever a plain `cargo build` comes in between.
+    /// Sets the variables by which builds and tools find LLVM, and the ptxas that the user named, if any. The build finds
+    /// libnvptxcompiler in `.toolchain/` without a variable; setting one would make cargo rebuild after every plain `cargo
+    /// build`.
     pub fn prepare(&self, command: &mut Command) {
         command.env("MLIR_SYS_220_PREFIX", &self.llvm.prefix);
         command.env("TABLEGEN_220_PREFIX", &self.llvm.prefix);
@@ -57,7 +58,7 @@ impl Setup {
     }
 }
 
-/// Finds everything the build needs and installs what is missing.
+/// Finds everything that the build needs, and installs what is missing.
 ///
 /// # Errors
 /// If something is missing and cannot be installed here; the text says how to get it.
@@ -82,10 +83,10 @@ pub fn run(options: &Options) -> Result<Setup, Failure> {
     Ok(Setup { llvm, cuda })
 }
 
-/// Sees to it that python3 can make environments.
+/// Ensures that python3 can create environments.
 ///
 /// # Errors
-/// If it cannot, and what it lacks cannot be installed here.
+/// If it cannot, and the missing part cannot be installed here.
 pub fn ensure_venv() -> Result<(), Failure> {
     if child::ask(Command::new("python3").args(["-c", "import ensurepip, venv"])).is_ok() {
         return Ok(());
@@ -98,12 +99,12 @@ pub fn ensure_venv() -> Result<(), Failure> {
     ))
 }
 
-/// The folder set-up unpacks into.
+/// The folder into which set-up unpacks.
 pub fn toolchain() -> PathBuf {
     workspace::root().join(".toolchain")
 }
 
-/// Waits until no other set-up runs in this clone. The system drops the lock with the process, however it ends.
+/// Waits until no other set-up runs in this clone. The system releases the lock when the process ends, however it ends.
 fn take_turn() -> Result<File, Failure> {
     let folder = toolchain();
     fs::create_dir_all(&folder).map_err(Failure::file("create", &folder))?;

@@ -1,4 +1,4 @@
-//! Versions of tools, as they print them.
+//! Versions of tools, parsed from their output.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Reads the version at the start of a text; what follows it, such as `git` or `rc1`, is left alone.
+    /// Parses the version at the start of a text and ignores what follows it, such as `git` or `rc1`.
     pub fn parse(text: &str) -> Option<Self> {
         let end = text
             .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -26,7 +26,7 @@ impl Version {
         Some(Self { major, minor, patch })
     }
 
-    /// Reads what `ptxas --version` and `nvdisasm --version` print: `Cuda compilation tools, release 13.0, V13.0.88`.
+    /// Parses the output of `ptxas --version` and `nvdisasm --version`: `Cuda compilation tools, release 13.0, V13.0.88`.
     pub fn parse_cuda_tool(output: &str) -> Option<Self> {
         let line = output.lines().find(|line| line.contains("release "))?;
         line.rsplit_once(", V").and_then(|(_, full)| Self::parse(full))

@@ -1,7 +1,7 @@
 //! NVIDIA's assembler as a program and as a library, unpacked from pinned wheels into `.toolchain/`.
 //!
-//! Pip fetches them and checks the hashes of `wheels.txt`. A ptxas or nvdisasm already on the machine is used if it is
-//! new enough; the library is always the pinned one, because the tools link it and its version decides their output.
+//! Pip fetches the wheels and checks the hashes of `wheels.txt`. A ptxas or nvdisasm on the machine is used if it is new
+//! enough. The library is always the pinned one, because the tools link it and its version determines their output.
 
 use std::env;
 use std::fs::{self, Permissions};
@@ -15,10 +15,10 @@ use crate::child;
 use crate::failure::Failure;
 use crate::progress::Step;
 
-/// The release the assembler is pinned to; it names the folder in `.toolchain/`.
+/// The pinned release of the assembler; it also names the folder in `.toolchain/`.
 pub const RELEASE: &str = "13.0.88";
 
-/// The oldest ptxas that knows every target of ours: sm_103 and `.version 9.0` came with it.
+/// The oldest ptxas that supports all of Norma's targets: sm_103 and `.version 9.0` came with it.
 const OLDEST: Version = Version {
     major: 13,
     minor: 0,
@@ -28,14 +28,14 @@ const OLDEST: Version = Version {
 /// Names, versions and hashes, in the form that `pip --require-hashes` takes: one requirement a line.
 const REQUIREMENTS: &str = include_str!("../../wheels.txt");
 
-/// A wheel and the files it gives us. It counts as installed when all of them are there.
+/// A wheel and the files taken from it. It counts as installed if all of them are there.
 struct Wheel {
     requirement: &'static str,
     what: &'static str,
     files: &'static [Unpacked],
 }
 
-/// A file's place in the wheel, its place in our folder, and its mode.
+/// A file's path in the wheel, its path in the target folder, and its mode.
 struct Unpacked {
     from: &'static str,
     to: &'static str,
@@ -69,7 +69,7 @@ const LIBRARY: Wheel = Wheel {
     ],
 };
 
-/// Reads SASS, for tests of it. The oldest wheel there is; it reads what older assemblers wrote.
+/// Disassembles SASS, for tests of it. This is the oldest wheel available; it reads the output of older assemblers.
 const NVDISASM: Wheel = Wheel {
     requirement: "nvidia-cuda-nvdisasm",
     what: "nvdisasm (4 MB)",
@@ -84,18 +84,18 @@ const NVDISASM: Wheel = Wheel {
 pub struct Cuda {
     /// The folder with `lib/libnvptxcompiler_static.a` and its header.
     pub folder: PathBuf,
-    /// An assembler, which the tests may start.
+    /// A ptxas, which the tests may start.
     pub ptxas: PathBuf,
-    /// Whether the user named it: then it is used even where the library is linked.
+    /// Whether the user named it; then it is used even if the library is linked.
     pub is_named: bool,
     /// That assembler's version.
     pub version: Version,
 }
 
-/// Finds NVIDIA's files or installs them; says whether it installed something. None where there are no wheels.
+/// Finds NVIDIA's files or installs them; also returns whether it installed something. `None` where there are no wheels.
 ///
 /// # Errors
-/// If a ptxas that the user named does not do, or a wheel cannot be fetched.
+/// If the ptxas that the user named is unsuitable, or a wheel cannot be fetched.
 pub fn ensure(named_ptxas: Option<&Path>) -> Result<(Option<Cuda>, bool), Failure> {
     let named = named_ptxas
         .map(PathBuf::from)
@@ -140,7 +140,7 @@ pub fn ensure(named_ptxas: Option<&Path>) -> Result<(Option<Cuda>, bool), Failur
     ))
 }
 
-/// Pip's name of a platform that NVIDIA builds for.
+/// Pip's name for a platform for which NVIDIA builds wheels.
 fn platform(system: &str, processor: &str) -> Option<&'static str> {
     match (system, processor) {
         ("linux", "x86_64") => Some("manylinux2014_x86_64"),
@@ -164,12 +164,12 @@ fn version(tool: &Path) -> Result<Version, Failure> {
     })
 }
 
-/// A tool found on PATH is used only if it runs and is new enough; otherwise the wheel's is.
+/// Whether a tool found on PATH runs and is new enough; otherwise the wheel's is used.
 fn is_fit(tool: &Path) -> bool {
     version(tool).is_ok_and(|version| version >= OLDEST)
 }
 
-/// A tool the user named must do: another is not taken behind their back.
+/// Refuses an unsuitable ptxas that the user named, rather than silently using another.
 fn refuse_unfit(ptxas: &Path) -> Result<(), Failure> {
     let version = version(ptxas)?;
     if version >= OLDEST {
@@ -203,7 +203,7 @@ fn install(wheels: &[&Wheel], platform: &str, folder: &Path) -> Result<(), Failu
     Ok(())
 }
 
-/// What scratch folders are called, so that the next run knows one that an interrupted run left.
+/// The prefix of scratch folders, by which the next run recognizes what an interrupted run left.
 const INCOMING: &str = "incoming-";
 
 fn remove_leftovers(toolchain: &Path) -> Result<(), Failure> {
@@ -228,7 +228,7 @@ fn ensure_pip() -> Result<(), Failure> {
     ))
 }
 
-/// Fetches one wheel into its own folder and returns the file. Pip refuses one whose hash is not the pinned one.
+/// Fetches a wheel into a folder of its own and returns its path. Pip refuses a wheel whose hash is not the pinned one.
 fn download(wheel: &Wheel, platform: &str, scratch: &Path) -> Result<PathBuf, Failure> {
     let requirements = scratch.join(format!("{}.txt", wheel.requirement));
     fs::write(&requirements, requirement(wheel.requirement))
@@ -263,7 +263,7 @@ fn requirement(project: &str) -> &'static str {
     REQUIREMENTS.lines().find(pins).unwrap_or_default()
 }
 
-/// Takes the wanted files out of a wheel and renames each into place.
+/// Extracts the wanted files from a wheel and renames each into place.
 fn unpack(wheel: &Wheel, archive: &Path, scratch: &Path, folder: &Path) -> Result<(), Failure> {
     const EXTRACT: &str =
         "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";

@@ -1,4 +1,4 @@
-//! The book of `docs/` has every page in its summary, and includes files that are there.
+//! Checks that the summary of the book in `docs/` lists every page, and that included files exist.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use super::{Finding, Tree, pattern};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// Every page of `docs/` stands in the summary, without which mdbook leaves it out. (That what the summary names is there is a check of
-/// all links.)
+/// Every page of `docs/` is listed in the summary; mdbook leaves out a page that is not. (The check of all links covers the
+/// other direction.)
 pub fn every_page_is_in_the_summary(tree: &Tree) -> Vec<Finding> {
     let summary = tree.text(SUMMARY).unwrap_or_default();
     let pages = tree.files().filter_map(|(path, _)| path.strip_prefix("docs/"));
@@ -19,7 +19,7 @@ pub fn every_page_is_in_the_summary(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// What `{{#include PATH}}` names is there, from the page's folder.
+/// The file that `{{#include PATH}}` names exists, relative to the page's folder.
 pub fn every_included_file_exists(tree: &Tree) -> Vec<Finding> {
     let include = pattern(r"\{\{#include ([^}:]+)[^}]*\}\}");
     let mut findings = Vec::new();

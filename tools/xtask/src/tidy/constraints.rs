@@ -1,17 +1,18 @@
-//! A verifier's check is numbered, and the number names its negative test.
+//! Checks that every numbered check of a verifier has a negative test with the same name.
 //!
-//! `// rms_norm_c3` beside the check in `dialects/norm/` (the comment may go on after the number) answers to a function
-//! `@rms_norm_c3` in `test/dialects/norm/invalid.mlir`; a second case of it is `@rms_norm_c3_rank`, and in generic form
-//! the name is a `sym_name`. Several checks may serve one constraint, and one check several: `// read_c1, read_c2`.
+//! The comment `// rms_norm_c3` beside a check in `dialects/norm/` (text may follow the number) corresponds to a function
+//! `@rms_norm_c3` in `test/dialects/norm/invalid.mlir`. A second case is called `@rms_norm_c3_rank`; in generic form the name
+//! is a `sym_name`. Several checks may belong to one constraint, and one check to several: `// read_c1, read_c2`.
 
 use std::collections::BTreeMap;
 
 use super::{Finding, Tree, pattern};
 
-/// Where a name first occurs: path and offset. Names are of a dialect, for two dialects may both have a `reduce`.
+/// The path and offset of a name's first occurrence. Names are keyed by dialect, because two dialects may both have a
+/// `reduce`.
 type Places<'a> = BTreeMap<(&'a str, &'a str), (&'a str, usize)>;
 
-/// Both directions: a constraint without its test, and a test of a constraint that is gone.
+/// Reports constraints without a test, and tests of constraints that no longer exist.
 pub fn every_constraint_has_its_negative_test(tree: &Tree) -> Vec<Finding> {
     let is_source = |path: &str| path.ends_with(".cpp") || path.ends_with(".rs");
     let checked = places(
@@ -50,7 +51,7 @@ pub fn every_constraint_has_its_negative_test(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The first place of each name that `text_pattern` captures, in the files below `root/<dialect>/`.
+/// The first occurrence of each name that `text_pattern` captures, in the files below `root/<dialect>/`.
 fn places<'a>(tree: &'a Tree, root: &str, text_pattern: &str, is_wanted: fn(&str) -> bool) -> Places<'a> {
     let named = pattern(text_pattern);
     let mut places = Places::new();

@@ -1,9 +1,9 @@
-//! The folder of NVIDIA's files carries their release, and whoever looks there names it.
+//! Checks that every mention of the folder of NVIDIA's files names the right release.
 
 use super::{Finding, Tree, pattern};
 use crate::setup::CUDA_RELEASE;
 
-/// Every mention of `.toolchain/cuda-<release>` is of the release that set-up installs.
+/// Every mention of `.toolchain/cuda-<release>` names the release that set-up installs.
 pub fn every_mention_is_of_the_pinned_release(tree: &Tree) -> Vec<Finding> {
     let mention = pattern(r"\.toolchain/cuda-(\d+\.\d+\.\d+)");
     let mut findings = Vec::new();

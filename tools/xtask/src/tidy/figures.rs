@@ -1,4 +1,4 @@
-//! The speeds that README shows are those of the pages of measurements that it links.
+//! Checks that the speeds in README occur in the pages of measurements that it links.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use super::{Finding, Tree, pattern};
 
 const README: &str = "README.md";
 
-/// Each row of a table of README that links a page of `docs/measurements/` has dates and numbers of that page alone. Numbers of one or
-/// two digits are parts of names.
+/// In a table of README, each row that links a page of `docs/measurements/` contains only dates and numbers of that page.
+/// Numbers of one or two digits are ignored, because they are parts of names.
 pub fn every_speed_was_measured(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(README).unwrap_or_default();
     let row = pattern(r"(?m)^\|.*\]\((docs/measurements/[\w.-]+)\).*$");

@@ -1,15 +1,16 @@
-//! A named op is stated twice, independently: by its decomposition, and by the oracle's formula.
+//! Checks that every named op is defined twice, independently: by its decomposition, and by the oracle's formula.
 
 use super::{Finding, Tree};
 
 const DECOMPOSITIONS: &str = "passes/src/norm/decompose/";
-/// What the decompositions are written with: a file and a folder.
+/// The module that decompositions are built with: a file and a folder.
 const BUILDER: &str = "program";
 
-/// What the file of an op of another dialect begins with, which computes what the named op of the rest of its name does.
+/// The prefix of files for ops of `linalg` that are equivalent to the named op of the remaining name.
 const OF_LINALG: &str = "linalg_";
 
-/// Each `passes/src/norm/decompose/<op>.rs` has its `oracle/src/named/<op>.rs`, or nothing would judge its results.
+/// Each `passes/src/norm/decompose/<op>.rs` has its `oracle/src/named/<op>.rs`; otherwise nothing would judge the op's
+/// results.
 pub fn every_decomposition_has_its_formula(tree: &Tree) -> Vec<Finding> {
     let ops = tree.files().filter_map(|(path, _)| {
         let op = path.strip_prefix(DECOMPOSITIONS)?.strip_suffix(".rs")?;

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: things that are said in two places and must agree.
+//! `cargo xtask tidy`: checks that facts which are stated in two places agree.
 //!
-//! A check is a function from the repository's text to what it found, so that its tests can make up a repository. The
-//! checks also run as a test of this crate, so that `cargo test` finds drift.
+//! A check is a function from the repository's text to its findings, so that its tests can use made-up repositories. The
+//! checks also run as a test of this crate, so that `cargo test` detects drift.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,11 +22,11 @@ mod rust_files;
 mod sections;
 mod skipped_tests;
 
-/// The text files of the repository by path from its root. A file that is not UTF-8 has no text to check.
+/// The text files of the repository by their paths from its root. A file that is not UTF-8 is left out.
 #[derive(Default)]
 struct Tree(BTreeMap<String, String>);
 
-/// One thing found: where, and what to do about it.
+/// A finding: the place, and what to do about it.
 #[derive(Debug, PartialEq)]
 struct Finding {
     path: String,
@@ -36,7 +36,7 @@ struct Finding {
 
 type Check = fn(&Tree) -> Vec<Finding>;
 
-/// Every check.
+/// All checks.
 const CHECKS: &[Check] = &[
     passes::every_pass_has_its_files,
     passes::every_pass_says_what_it_requires_and_guarantees,
@@ -57,13 +57,13 @@ const CHECKS: &[Check] = &[
     skipped_tests::no_test_is_skipped_without_a_reason,
 ];
 
-/// Folders that hold nothing of ours.
+/// Folders that contain nothing of the project's.
 const NOT_OURS: &[&str] = &[".git", ".toolchain", "target", "__pycache__"];
 
-/// Runs every check on the repository and prints what they find.
+/// Runs all checks on the repository and prints their findings.
 ///
 /// # Errors
-/// If a check finds something or a file cannot be read.
+/// If a check has findings or a file cannot be read.
 pub fn run() -> Result<(), Failure> {
     let tree = Tree::read(&workspace::root())?;
     let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
@@ -112,7 +112,7 @@ impl Tree {
         self.0.get(path).map(String::as_str)
     }
 
-    /// Whether a path names a file, or a folder with a file in it.
+    /// Whether a path is a file, or a folder that contains a file.
     fn has(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
         self.0.contains_key(path) || self.0.keys().any(|file| file.starts_with(&folder))
@@ -138,7 +138,7 @@ impl Finding {
         }
     }
 
-    /// `offset` is a byte of `content`, the text of the file.
+    /// A finding at `offset`, a byte offset in `content`, the text of the file.
     fn at(path: &str, content: &str, offset: usize, text: impl Into<String>) -> Self {
         let line = content[..offset].matches('\n').count() + 1;
         Self {
@@ -158,7 +158,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A pattern written in this crate.
+/// Compiles a pattern that is written in this crate.
 #[expect(
     clippy::expect_used,
     reason = "patterns are literals, and each is used by a test"

@@ -1,4 +1,4 @@
-//! A pass is declared in Passes.td, written in its own file, tested under its own name, and documented.
+//! Checks that every pass is declared in Passes.td, implemented in its own file, tested under its own name, and documented.
 
 use super::{Finding, Tree, pattern};
 
@@ -11,7 +11,8 @@ struct Declared<'a> {
     body: &'a str,
 }
 
-/// `passes/src/<level>/<rest>.rs`, where the argument's first word is the level, and `test/passes/<argument>.mlir`.
+/// Every pass has `passes/src/<level>/<rest>.rs`, where the argument's first word is the level, and
+/// `test/passes/<argument>.mlir`.
 pub fn every_pass_has_its_files(tree: &Tree) -> Vec<Finding> {
     let table = tree.text(TABLE).unwrap_or_default();
     let mut findings = Vec::new();
@@ -39,7 +40,7 @@ pub fn every_pass_has_its_files(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A summary, and a description with the words Requires and Guarantees.
+/// Every pass has a summary, and a description with the words Requires and Guarantees.
 pub fn every_pass_says_what_it_requires_and_guarantees(tree: &Tree) -> Vec<Finding> {
     let table = tree.text(TABLE).unwrap_or_default();
     let mut findings = Vec::new();

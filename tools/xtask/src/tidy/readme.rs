@@ -1,4 +1,4 @@
-//! What READMEs and docs name is there: paths and environment variables rot quietest.
+//! Checks that paths and environment variables named in READMEs and docs exist; these go stale most easily.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,17 +7,18 @@ use super::{Finding, Tree, pattern};
 
 const README: &str = "README.md";
 const BOOK: &str = "docs/";
-/// The page that pictures the levels.
+/// The page with the diagram of the levels.
 const STRUCTURE: &str = "docs/structure.md";
 const PIPELINE: &str = "compiler/src/pipeline.rs";
 const TABLE: &str = "passes/Passes.td";
 
-/// Folders that exist once something was built or installed, the name for one that a command writes, and the one that a user is in.
+/// Prefixes of paths that are not in the tree: build products, installed files, a command's output folder, and the user's
+/// current folder.
 const GENERATED: &[&str] = &["target/", ".toolchain/", "DIR/", "./"];
 
-/// Every path in backquotes, and every link into the repository, of a README or a page of `docs/` is in the tree: from
-/// the root, from the page's folder, or from one above it. A word in backquotes is a path if it has a slash and no
-/// wildcard.
+/// Every path in backquotes and every link into the repository, in a README or a page of `docs/`, exists in the tree:
+/// relative to the root, to the page's folder, or to one of its parents. A word in backquotes counts as a path if it has a
+/// slash and no wildcard.
 pub fn every_named_path_exists(tree: &Tree) -> Vec<Finding> {
     let quoted = pattern(r"`([\w.][\w.-]*/[\w./-]*)`|\]\(([\w./-]+)(?:#[^)]*)?\)");
     let is_page =
@@ -52,7 +53,7 @@ pub(super) fn joined(folder: &Path, name: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The picture of the levels and the pipeline have the same passes of ours.
+/// The diagram of the levels and the pipeline contain the same passes of Norma.
 pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(STRUCTURE).unwrap_or_default();
     let pipeline = tree.text(PIPELINE).unwrap_or_default();
@@ -64,7 +65,7 @@ pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
     }
     let mut pictured = BTreeSet::new();
     let mut findings = Vec::new();
-    // A picture's arrow, with the passes that lead down it.
+    // An arrow of the diagram, with the passes on it.
     for arrow in pattern(r"(?m)^ +\|.*$").find_iter(text) {
         for name in pass.find_iter(arrow.as_str()) {
             pictured.insert(name.as_str());
@@ -85,8 +86,8 @@ pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A listing in a language that programs and builds are written in. One that has a file of its own (`file=NAME` behind the language) is
-/// followed by the page's tests.
+/// A listing in a language of programs or build files. A listing with a file of its own (`file=NAME` after the language) does
+/// not match; the page's tests check it.
 const LISTING: &str = r"(?s)```(c|cmake|cpp|mlir|python|rust|toml)\n(.*?)```";
 
 /// README and the pages of the book.
@@ -95,7 +96,8 @@ fn pages(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
     tree.files().filter(move |(path, _)| is_page(path))
 }
 
-/// Every `NORMA_*` variable is read by some program, or by a command line that one writes. What stands in a listing is the program's own.
+/// Every `NORMA_*` variable is read by some program, or used by a command line in one. Variables in listings are the
+/// listing's own.
 pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
     pages(tree)
         .flat_map(|(page, text)| unread_variables(tree, page, text))
@@ -126,8 +128,8 @@ fn unread_variables(tree: &Tree, page: &str, text: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Every listing in a language that programs and builds are written in stands in a file of `examples/`, which the tests compile and
-/// run. What the book has of MLIR need not: `test/book` compiles it.
+/// Every listing in a language of programs or build files occurs in a file of `examples/`, which the tests compile and run.
+/// MLIR in the book is exempt, because `test/book` compiles it.
 pub fn every_listing_is_of_an_example(tree: &Tree) -> Vec<Finding> {
     let is_example = |listing: &str| {
         tree.files()

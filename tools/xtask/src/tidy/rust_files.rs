@@ -1,8 +1,8 @@
-//! A Rust file is one idea, and opens by saying which.
+//! Checks that every Rust file begins by saying what it is, and is named for it.
 
 use super::{Finding, Tree};
 
-/// Every `.rs` file opens with `//!`.
+/// Every `.rs` file begins with `//!`.
 pub fn every_file_says_what_it_is(tree: &Tree) -> Vec<Finding> {
     let silent = rust_files(tree).filter(|(_, text)| !text.starts_with("//!"));
     silent
@@ -10,7 +10,7 @@ pub fn every_file_says_what_it_is(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// No file is named for being a place where things are put.
+/// No file has a name for unrelated contents, such as `utils`.
 pub fn no_grab_bags(tree: &Tree) -> Vec<Finding> {
     let named_for_nothing = |path: &str| {
         let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs");

@@ -1,4 +1,4 @@
-//! Sections that links and messages name are headings: who renames a heading does not see who points at it.
+//! Checks that sections named in links and messages exist: renaming a heading does not show what refers to it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::readme::joined;
 use super::{Finding, Tree, pattern};
 
-/// Every section that a program names, as `docs/install.md, "LLVM 22 elsewhere"`, is a heading of that page.
+/// Every section that a program names, such as `docs/install.md, "LLVM 22 elsewhere"`, is a heading of that page.
 pub fn every_section_in_a_message_exists(tree: &Tree) -> Vec<Finding> {
     let named = pattern(r#"\b((?:README|docs/[\w/.-]+)\.md), \\?"([^"\\]+)\\?""#);
     let is_program = |path: &str| path.ends_with(".rs") || path.ends_with(".py");
@@ -25,7 +25,7 @@ pub fn every_section_in_a_message_exists(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Every link to a section of a page, `page.md#section` or `#section` of the page itself, is to a heading.
+/// Every link to a section of a page, `page.md#section` or `#section` of the page itself, leads to a heading.
 pub fn every_linked_section_exists(tree: &Tree) -> Vec<Finding> {
     let link = pattern(r"\]\(([\w./-]*)#([^)\s]+)\)");
     let is_page = |path: &str| path.ends_with("README.md") || path.starts_with("docs/");
@@ -70,7 +70,7 @@ fn headings(tree: &Tree, page: &str) -> BTreeSet<String> {
     headings
 }
 
-/// The anchor that mdbook and GitHub give a heading.
+/// The anchor that mdbook and GitHub generate for a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .chars()
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_message_that_names_a_section_that_is_gone_is_found() {
-        // Written apart, or this file would be found too.
+        // Written in parts, because this file is checked too.
         let (there, gone) = ("\\\"Set-up, on Debian\\\"", "\\\"Gone\\\"");
         let program = format!("\"docs/a.md, {there}\"\n\"docs/a.md, {gone}\"\n");
         let tree = Tree::of(&[("a.rs", &program), ("docs/a.md", "# A\n\n## Set-up, on Debian\n")]);

@@ -1,9 +1,9 @@
-//! A test that does not run says nothing, so it says why it does not.
+//! Checks that a test which does not run gives its reason.
 
 use super::{Finding, Tree, pattern};
 
-/// No `#[ignore]`; no `XFAIL:` or `UNSUPPORTED:` without a comment on the line above that gives the reason. `REQUIRES:`
-/// is fine: it names what the machine lacks, and the end of the test run counts it.
+/// There is no `#[ignore]`, and no `XFAIL:` or `UNSUPPORTED:` without a comment on the line above that gives the reason.
+/// `REQUIRES:` is allowed: it names what the machine lacks, and the end of the test run counts such tests.
 pub fn no_test_is_skipped_without_a_reason(tree: &Tree) -> Vec<Finding> {
     let ignored = pattern(r"#\[ignore\b");
     let mark = pattern(r"^\s*(//|#)\s*(XFAIL|UNSUPPORTED):");

@@ -1,7 +1,7 @@
-"""Drop-ins for functions of ``torch.nn.functional``: the same arguments, results and types.
+"""Drop-in replacements for functions of ``torch.nn.functional``: the same arguments, results and types.
 
-Whether there is a kernel is asked before an op is recorded by a tracer, and else by :class:`norma.torch.kernels.Op`, at the first call of
-a kind. Only what no op sees is asked at each call.
+Whether there is a kernel is checked here before a tracer records an op, and otherwise by :class:`norma.torch.kernels.Op` at the first
+call of a kind. Only properties that the op does not see are checked at each call.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def _supported(reason: str | None) -> None:
 
 
 def _records(*tensors: Tensor | None) -> bool:
-    """Whether an op on these is one that gradients go through."""
+    """Whether autograd records an op on these tensors."""
     if torch.is_grad_enabled():
         for tensor in tensors:
             if tensor is not None and tensor.requires_grad:
@@ -29,12 +29,12 @@ def _records(*tensors: Tensor | None) -> bool:
 
 
 def _wide_under_autocast(dtype: torch.dtype) -> torch.dtype | None:
-    """The type of a result that torch's autocast has in float32; ``None`` where that is ``dtype`` itself."""
+    """float32 where torch's autocast would return it for a result of type ``dtype``; ``None`` if the type does not change."""
     return torch.float32 if dtype != torch.float32 and torch.is_autocast_enabled("cuda") else None
 
 
 def _row_dims(input: Tensor, normalized_shape: Sequence[int]) -> int:
-    """How many dims at the end of the input are normalized."""
+    """The number of dims at the end of the input that are normalized."""
     shape = tuple(normalized_shape)
     if not shape or input.shape[-len(shape) :] != shape:
         raise UnsupportedError(support.not_normalized(input, shape))
@@ -51,8 +51,8 @@ def rms_norm(
 ) -> Tensor:
     """``input / sqrt(mean(input²) + eps) * (weight + weight_offset)`` over the last dims, as ``torch.nn.functional.rms_norm``.
 
-    Without ``eps`` it is that of float32, in which the arithmetic is. ``weight_offset`` is 1 in models whose weights are stored
-    around 0.
+    The default of ``eps`` is that of float32, the type of the arithmetic. ``weight_offset`` is 1 for models whose weights are stored
+    as differences from 1.
     """
     options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset), None
     if not is_plain(input):
@@ -72,7 +72,7 @@ def add_rms_norm(
     *,
     weight_offset: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
-    """:func:`rms_norm` of ``input + residual``, and that sum, in one kernel."""
+    """:func:`rms_norm` of ``input + residual``, and the sum, in one kernel."""
     options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset), None
     if not is_plain(input):
         _supported(support.add_rms_norm(input, residual, normalized_shape, weight, weight_offset))
@@ -107,14 +107,14 @@ def layer_norm(
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
-    """``torch.nn.functional.softmax``; ``dim`` has to be given."""
+    """``torch.nn.functional.softmax``; ``dim`` is required."""
     return _softmax("softmax", input, dim, dtype)
 
 
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> Tensor:
-    """``torch.nn.functional.log_softmax``; ``dim`` has to be given."""
+    """``torch.nn.functional.log_softmax``; ``dim`` is required."""
     return _softmax("log_softmax", input, dim, dtype)
 
 
@@ -125,7 +125,7 @@ def _softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None)
     if dtype is None:
         dtype = _wide_under_autocast(input.dtype)
     elif dtype != torch.float32:
-        # Torch rounds to the type before it takes exponentials.
+        # Torch rounds the input to this type before it takes exponentials.
         input, dtype = input.to(dtype), None
     dim %= rank
     if not plain:
@@ -138,10 +138,10 @@ def _softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None)
 def top_k(
     input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """``torch.topk``: the k largest along a dim, up to 64 of them, and their indices.
+    """``torch.topk``: the k largest elements along a dim, up to 64, and their indices.
 
-    They are sorted whether that is asked for or not, equal ones by their indices and NaN first, so that the result is the same in every
-    run. Their time grows with k. Along another dim than the last one rows are copied to be dense.
+    They are always sorted, equal ones by their indices and NaN first, so that the result is the same in every
+    run. The time grows with k. Along a dim other than the last one, rows are first copied to be contiguous.
     """
     rank, plain = input.dim(), is_plain(input)
     if not plain or not largest or not -rank <= dim < rank:
@@ -173,8 +173,8 @@ def cross_entropy(
 ) -> Tensor:
     """``torch.nn.functional.cross_entropy`` of labels.
 
-    ``z_loss`` times the square of each row's logarithm of the sum of exponentials is added to its loss, and logits are first
-    capped as ``softcap * tanh(input / softcap)``, unless these are 0. Losses are summed in float32.
+    Each row's loss is increased by ``z_loss`` times the square of the row's logarithm of the sum of exponentials. Unless ``softcap`` is 0,
+    logits are first capped as ``softcap * tanh(input / softcap)``. Losses are summed in float32.
     """
     plain = is_plain(input)
     is_deprecated = size_average is not None or reduce is not None

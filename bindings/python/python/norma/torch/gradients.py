@@ -1,10 +1,10 @@
-"""Which op is the gradient of which, and on what: for eager mode and for graphs at once.
+"""The gradients of the ops, for eager mode and for graphs.
 
-Each class is torch's ``autograd.Function`` for eager mode, where it costs the host less than an op of the dispatcher does; its
-``keep`` and ``backward`` are also what the custom op of the same name is registered with. ``keep`` is not called ``setup_context``, as
-torch then reads the signature of ``forward`` at each call, which takes a fifth of a millisecond. In eager mode options are one argument,
-since each argument of its own costs a call on both ways. Gradients call an op's launch where tensors are plain, and the op where
-something traces.
+Each class is torch's ``autograd.Function`` for eager mode, where it costs the host less than an op of the dispatcher. Its
+``keep`` and ``backward`` are also registered with the custom op of the same name. ``keep`` is not called ``setup_context``, because
+torch would then read the signature of ``forward`` at each call, which takes a fifth of a millisecond. In eager mode the options are one
+argument, because each argument of its own costs time in both directions. A backward calls a gradient's launch if tensors are plain, and
+its op if something traces.
 """
 
 from collections.abc import Callable
@@ -23,15 +23,15 @@ _transforms_active = torch._C._are_functorch_transforms_active
 
 
 def is_plain(x: Tensor) -> bool:
-    """Whether an op on x runs now: nothing traces, transforms or replaces tensors."""
+    """Whether an op on x runs immediately: nothing traces, transforms or replaces tensors."""
     return (
         type(x) in PLAIN and not torch.compiler.is_compiling() and _dispatch_modes() == 0 and not _transforms_active()
     )
 
 
 def _once(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A backward that has no gradient, as torch's ``once_differentiable`` says it of all that it computes; that takes as long as a
-    launch, and is only for a backward that records gradients itself."""
+    """Makes a backward that cannot be differentiated, with torch's ``once_differentiable``. Its check takes as long as a launch and
+    is needed only if the backward itself is recorded, so other calls skip it."""
     guarded = once_differentiable(backward)
 
     def chosen(ctx, *gradients):
@@ -219,7 +219,7 @@ class CrossEntropy(Function):
 
 
 def _recorded(function: type[Function]) -> Callable[..., Any]:
-    """``function.apply`` as it is where nothing transforms tensors: what torch does in Python before is for its transforms."""
+    """``function.apply`` without the work that torch does in Python for its transforms, which are not active here."""
     return super(Function, function).apply
 
 

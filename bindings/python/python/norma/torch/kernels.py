@@ -1,4 +1,4 @@
-"""Compiled functions by what they are compiled for, and calls of them on torch's tensors."""
+"""Caches the compiled functions of each op, and calls them on torch's tensors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from norma.compiler import Request
 from norma.errors import UnsupportedError
 from norma.torch.programs import TYPES, Source
 
-#: Types whose tensors are no more than memory with a shape.
+#: Types whose tensors are plain: memory with a shape.
 PLAIN = (Tensor, Parameter)
 
 
@@ -24,17 +24,18 @@ def _framework() -> Framework:
 
 _TORCH = _framework()
 
-#: The functions of this process, by device and source. Threads may fill it at a time: they find the same functions.
+#: The functions of this process, by device and source. Several threads may fill it at the same time: they find equal
+#: functions.
 _functions: dict[tuple[int, Source], Function] = {}
 _targets: dict[int, str] = {}
 
 
 class Op:
-    """An op's functions, each compiled when a call first needs it.
+    """An op's functions; each is compiled when a call first needs it.
 
-    ``program`` writes the one for rows of an extent, types of tensors (``None`` for one that is absent) and options. ``refuse`` says of
-    tensors and options why there is no kernel for them, or ``None`` where there is one; what a call with the same options and like
-    tensors went through once is not asked again.
+    ``program`` writes the source for the extents of a row, the types of the tensors (``None`` for an absent one) and the options.
+    ``refuse`` returns the reason why there is no kernel for tensors and options, or ``None`` if there is one. It is called once for each
+    signature: later calls with the same options and similar tensors skip it.
     """
 
     def __init__(self, program: Callable[..., Source], refuse: Callable[..., str | None] = lambda *_: None):
@@ -43,7 +44,7 @@ class Op:
         self._caches: dict[tuple[int, tuple[Any, ...]], SignatureCache] = {}
 
     def __call__(self, row_dims: int, options: tuple[Any, ...], *tensors: Tensor | None) -> tuple[Tensor, ...]:
-        """The function's results, of tensors in the order of its arguments. The first one's last ``row_dims`` dims are a row."""
+        """The function's results; tensors are in the order of its arguments. A row is the last ``row_dims`` dims of the first one."""
         cache = self._caches.get((row_dims, options))
         if cache is not None:
             results = cache.call(*tensors)
@@ -82,7 +83,7 @@ def _compile(device: int, source: Source) -> Function:
 
 
 def _readable(tensor: Tensor, align: int) -> Tensor:
-    """The tensor as kernels read it: dense, and aligned for vectors. A slice that is not, which is rare, is copied."""
+    """The tensor in a form that kernels can read: dense, and aligned for vectors. A slice that is not (a rare case) is copied."""
     if type(tensor) not in PLAIN:
         tensor = tensor.as_subclass(Tensor)
     tensor = tensor.contiguous()

@@ -1,7 +1,7 @@
-"""The ops on tensors as they are: kernels launched on new results, no gradients recorded.
+"""The ops on plain tensors: kernels are launched on new results, and no gradients are recorded.
 
-These run in eager mode and behind the custom ops of :mod:`norma.torch.library`. ``dims`` is how many dims at the end are normalized.
-What a result is not asked for is left out.
+These functions run in eager mode and implement the custom ops of :mod:`norma.torch.library`. ``dims`` is the number of dims at the end
+that are normalized. Docstrings list the results; those in brackets are only returned if asked for.
 """
 
 import math
@@ -34,7 +34,7 @@ def rms_norm(
     dtype: torch.dtype | None,
     with_rstd: bool,
 ) -> tuple[Tensor, ...]:
-    """y, [h], [rstd]; h = x + residual is what is normalized, where there is a residual."""
+    """y, [h], [rstd]; with a residual, the sum h = x + residual is normalized."""
     return _RMS_NORM(dims, (eps, weight_offset, dtype, with_rstd), x, residual, weight)
 
 
@@ -77,13 +77,13 @@ def layer_norm_grad(
     dweight: torch.dtype | None,
     dbias: torch.dtype | None,
 ) -> tuple[Tensor, ...]:
-    """dx, [dweight], [dbias], these of the types that are given."""
+    """dx, [dweight], [dbias]; ``dweight`` and ``dbias`` are the types of the last two, or ``None``."""
     return _LAYER_NORM_GRAD(dims, (eps, dweight, dbias), x, dy, weight, mean, rstd)
 
 
 def _along(x: Tensor, dim: int) -> tuple[int, tuple[int, ...] | None]:
-    """How a program sees rows of x along ``dim``: how many dims at the end a row has for it, and the shape that it sees x with,
-    unless that is x's own. What lies behind the rows is one dim."""
+    """How a program views rows of x along ``dim``: the number of dims at the end that belong to a row, and the shape with which it views x,
+    unless that is x's own. All dims after ``dim`` are merged into one."""
     behind = x.dim() - dim - 1
     if behind == 0:
         return 1, None
@@ -94,7 +94,7 @@ def _along(x: Tensor, dim: int) -> tuple[int, tuple[int, ...] | None]:
 
 
 def softmax(op: str, x: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
-    """y of softmax or log_softmax, along ``dim``, which is not negative."""
+    """y of softmax or log_softmax, along ``dim``, which must not be negative."""
     row_dims, seen = _along(x, dim)
     if seen is None:
         return _SOFTMAX(row_dims, (op, dtype), x)[0]
@@ -110,17 +110,17 @@ def softmax_grad(op: str, dy: Tensor, y: Tensor, dim: int, dtype: torch.dtype) -
 
 
 def top_k(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """values and indices of the k largest along the last dim, sorted."""
+    """The values and indices of the k largest elements along the last dim, sorted."""
     return _TOP_K(1, (k,), x)
 
 
 def top_k_grad(dvalues: Tensor, indices: Tensor, elements: int, dtype: torch.dtype) -> Tensor:
-    """dx, of type ``dtype`` and so many elements along the last dim."""
+    """dx, of type ``dtype``, with ``elements`` elements along the last dim."""
     return _TOP_K_GRAD(1, (elements, dtype), dvalues, indices)[0]
 
 
 def class_dim(logits: Tensor) -> int:
-    """The dim of classes: the only one, or the second."""
+    """The dim of classes: 0 if there is only one dim, otherwise 1."""
     return 0 if logits.dim() == 1 else 1
 
 
@@ -136,7 +136,7 @@ def cross_entropy(
     softcap: float,
     for_gradients: bool,
 ) -> tuple[Tensor, ...]:
-    """The loss, as ``reduction`` says; and for gradients the logarithm of each row's sum of exponentials, and what a mean divides by."""
+    """The loss, reduced by ``reduction``; for gradients also each row's logarithm of the sum of exponentials, and the divisor of a mean."""
     options = reduction, dtype, ignore_index, label_smoothing, z_loss, softcap, for_gradients
     row_dims, seen = _along(logits, class_dim(logits))
     if seen is None:
@@ -159,7 +159,7 @@ def cross_entropy_grad(
     z_loss: float,
     softcap: float,
 ) -> Tensor:
-    """dlogits; ``dloss`` is the gradient of each row's loss, or of their sum, which a mean divides by ``total``."""
+    """dlogits; ``dloss`` is the gradient of each row's loss, or of the sum or mean. A mean was divided by ``total``."""
     options = reduction, ignore_index, label_smoothing, z_loss, softcap
     row_dims, seen = _along(logits, class_dim(logits))
     if seen is None:

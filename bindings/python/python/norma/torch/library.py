@@ -1,7 +1,7 @@
-"""The ops as torch knows them, ``torch.ops.norma.*``: what tracing sees, and what a traced graph calls.
+"""The ops as torch sees them, ``torch.ops.norma.*``: tracing records them, and traced graphs call them.
 
-Each op is functional and says by a fake implementation what its results look like, so that a graph keeps it whole. Gradients of ops
-are ops as well; the formulas that tie them together are in :mod:`norma.torch.gradients`.
+Each op is functional and has a fake implementation that returns empty results, so that a graph keeps it as one node. Gradients
+are ops as well; :mod:`norma.torch.gradients` connects them to the ops.
 """
 
 import torch
@@ -16,17 +16,17 @@ def _op(function):
 
 
 def _like(x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-    """A new dense tensor of x's shape."""
+    """A new dense tensor with x's shape."""
     return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
 
 
 def _rows(x: Tensor, dims: int) -> Tensor:
-    """A float32 for each row."""
+    """A new float32 tensor with an element for each row."""
     return x.new_empty(x.shape[: x.dim() - dims], dtype=torch.float32)
 
 
 def _nothing(x: Tensor) -> Tensor:
-    """The result that is not asked for, as ops have no optional ones."""
+    """Stands for a result that is not computed, because ops cannot have optional results."""
     return x.new_empty((0,))
 
 

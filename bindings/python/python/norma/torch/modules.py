@@ -1,4 +1,4 @@
-"""Modules with the parameters and arguments of ``torch.nn``'s, so that state dictionaries fit both."""
+"""Modules with the parameters and arguments of those of ``torch.nn``, so that state dictionaries are interchangeable."""
 
 from torch import Tensor, nn
 
@@ -6,20 +6,21 @@ from norma.torch import functional
 
 
 class RMSNorm(nn.RMSNorm):
-    """``torch.nn.RMSNorm`` by Norma's kernels.
+    """``torch.nn.RMSNorm`` with Norma's kernels.
 
-    ``weight_offset`` is added to the weight; where it is 1, weights begin at 0.
+    ``weight_offset`` is added to the weight; if it is 1, weights are initialized to 0.
     """
 
     def __init__(
         self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None, *, weight_offset=0.0
     ):
-        # The parameters are reset when torch's module is made, which happens after this only if it is kept aside.
+        # The constructor of torch's module resets the parameters, which needs the offset; attributes of a module cannot be
+        # set normally before it.
         object.__setattr__(self, "weight_offset", float(weight_offset))
         super().__init__(normalized_shape, eps, elementwise_affine, device, dtype)
 
     def reset_parameters(self) -> None:
-        """The weight is such that it and the offset make 1."""
+        """Initializes the weight so that weight and offset add up to 1."""
         if self.elementwise_affine:
             nn.init.constant_(self.weight, 1.0 - self.weight_offset)
 
@@ -28,7 +29,7 @@ class RMSNorm(nn.RMSNorm):
 
 
 class LayerNorm(nn.LayerNorm):
-    """``torch.nn.LayerNorm`` by Norma's kernels."""
+    """``torch.nn.LayerNorm`` with Norma's kernels."""
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)

@@ -1,7 +1,7 @@
-"""The programs in MLIR behind the ops, by the rows and types that they are compiled for.
+"""Writes the ops' programs in MLIR, for the rows and types that they are compiled for.
 
-Each function here takes the extents of a row, the types of an op's tensors, ``None`` for one that is absent, and the op's options. How many
-rows there are is left open: a program holds for any number of them. A program's tensors have the names of the op's operands and
+Each function takes the extents of a row, the types of an op's tensors (``None`` for an absent one), and the op's options. The number of
+rows is dynamic: a program serves any number of them. A program's tensors have the names of the op's operands and
 results.
 """
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import torch
 
-#: How MLIR spells the types that kernels take.
+#: MLIR's names of the types that kernels accept.
 TYPES = {
     torch.float32: "f32",
     torch.float16: "f16",
@@ -21,14 +21,14 @@ TYPES = {
 
 
 class Source(NamedTuple):
-    """A program of one function, and schedules of kernels for which the compiler's choice is not taken."""
+    """A program with one function, and schedules that replace the compiler's choice for some of its kernels."""
 
     text: str
     schedules: tuple[str, ...] = ()
 
 
 class _Program:
-    """A function of one op, or of several, as text."""
+    """Builds the text of a function with one or several ops."""
 
     def __init__(self, name: str):
         self._name = name
@@ -37,16 +37,16 @@ class _Program:
         self._lines: list[str] = []
 
     def input(self, name: str, type_: str) -> str:
-        """An argument; gives its value."""
+        """Adds an argument and returns its value."""
         self._inputs.append(f'%{name}: {type_} {{norm.name = "{name}"}}')
         return f"%{name}"
 
     def operand(self, name: str, type_: str) -> str:
-        """An argument as the named operand of an op."""
+        """Adds an argument and returns it as a named operand of an op."""
         return f" {name}({self.input(name, type_)} : {type_})"
 
     def result(self, name: str, type_: str) -> str:
-        """A result; gives its type."""
+        """Adds a result and returns its type."""
         self._results.append((name, type_))
         return type_
 
@@ -68,7 +68,7 @@ def _tensor(dtype: torch.dtype, *extents: int | None) -> str:
 
 
 def _f32(value: float) -> str:
-    # MLIR reads a number with a point as a float, whatever its exponent.
+    # MLIR parses a number with a decimal point as a float, whatever its exponent.
     return f"{value:.17e} : f32"
 
 
@@ -91,7 +91,7 @@ def rms_norm(
     dtype: torch.dtype | None,
     with_rstd: bool,
 ) -> Source:
-    """``x, [residual], [weight] -> y, [h], [rstd]``; with a residual, h = x + residual is what is normalized."""
+    """``x, [residual], [weight] -> y, [h], [rstd]``; with a residual, the sum h = x + residual is normalized."""
     program = _Program("add_rms_norm" if residual else "rms_norm")
     width = math.prod(row)
     rows = _tensor(x, None, width)
@@ -124,7 +124,7 @@ def rms_norm_grad(
     weight_offset: float,
     with_dweight: bool,
 ) -> Source:
-    """``x, dy, [weight], rstd, [residual] -> dx, [dweight]``; ``residual`` is a gradient that reaches x along another path."""
+    """``x, dy, [weight], rstd, [residual] -> dx, [dweight]``; ``residual`` is a gradient that reaches x by another path."""
     program = _Program("rms_norm_grad")
     width = math.prod(row)
     rows = _tensor(x, None, width)
@@ -199,17 +199,17 @@ def layer_norm_grad(
 
 
 def _is_innermost(row: tuple[int, ...]) -> bool:
-    """Whether elements of a row along its first dim lie side by side."""
+    """Whether a row's first dim is the innermost one, so that its elements are adjacent in memory."""
     return math.prod(row[1:]) == 1
 
 
 def _along_rows(dtype: torch.dtype, row: tuple[int, ...]) -> str:
-    """Rows along the last of two dims, or along the middle one of three."""
+    """The type of rows along the last of two dims, or along the middle one of three."""
     return _tensor(dtype, None, row[0]) if _is_innermost(row) else _tensor(dtype, None, row[0], None)
 
 
 def _of_rows(dtype: torch.dtype, row: tuple[int, ...]) -> str:
-    """An element for each row."""
+    """The type of a tensor with an element for each row."""
     return _tensor(dtype, None) if _is_innermost(row) else _tensor(dtype, None, None)
 
 
@@ -225,7 +225,7 @@ def softmax(row: tuple[int, ...], x: torch.dtype, op: str, dtype: torch.dtype | 
 
 
 def softmax_grad(row: tuple[int, ...], y: torch.dtype, dy: torch.dtype, op: str, dtype: torch.dtype) -> Source:
-    """``y, dy -> dx`` of ``op``, along the dim that :func:`softmax` takes."""
+    """``y, dy -> dx`` of ``op``, along the same dim as :func:`softmax`."""
     program = _Program(f"{op}_grad")
     rows = _along_rows(y, row)
     value = program.input("y", rows)
@@ -237,7 +237,7 @@ def softmax_grad(row: tuple[int, ...], y: torch.dtype, dy: torch.dtype, op: str,
 
 
 def top_k(row: tuple[int, ...], x: torch.dtype, k: int) -> Source:
-    """``x -> values, indices`` of the k largest along a row, sorted."""
+    """``x -> values, indices`` of the k largest elements of a row, sorted."""
     program = _Program("top_k")
     (width,) = row
     rows = _tensor(x, None, width)
@@ -252,7 +252,7 @@ def top_k(row: tuple[int, ...], x: torch.dtype, k: int) -> Source:
 def top_k_grad(
     row: tuple[int, ...], dvalues: torch.dtype, indices: torch.dtype, elements: int, dtype: torch.dtype
 ) -> Source:
-    """``dvalues, indices -> dx``, rows of so many elements."""
+    """``dvalues, indices -> dx``, with rows of ``elements`` elements."""
     program = _Program("top_k_grad")
     (k,) = row
     rows = _tensor(dvalues, None, k)
@@ -279,7 +279,8 @@ def _loss_attributes(
     )
 
 
-#: How the losses of rows are summed: by one CTA, since they are few bytes beside the logits that the kernel before read.
+#: The schedule that sums the losses of rows: one CTA is enough, because they are few bytes compared to the logits read
+#: before.
 _BY_ONE_CTA = "cross_entropy_1=#norm.schedule<spread = [[loop, register(4), warp(32), lane(32)]]>"
 
 
@@ -296,8 +297,8 @@ def cross_entropy(
     softcap: float,
     for_gradients: bool,
 ) -> Source:
-    """``logits, labels, [weight] -> loss, [lse], [total]``: the loss of each row, or one as ``reduction`` says, the logarithm of each row's
-    sum of exponentials, and what a mean divides by."""
+    """``logits, labels, [weight] -> loss, [lse], [total]``: the loss of each row, or one loss as ``reduction`` says; the logarithm of each
+    row's sum of exponentials; and the divisor of a mean."""
     program = _Program("cross_entropy")
     rows, of_rows = _along_rows(logits, row), _of_rows(torch.float32, row)
     value = program.input("logits", rows)
@@ -329,8 +330,8 @@ def cross_entropy(
 def _reduced(row: tuple[int, ...], is_mean: bool, with_total: bool, dtype: torch.dtype) -> list[str]:
     """``%row_loss, %row_weight -> %loss, [%total]``
 
-    Both go through memory side by side. What several writes make is not fused with what reads it, and so the kernel of the rows does not
-    sum over rows as well: it would have to walk over them, which takes half as long again for rows of 32768 classes.
+    Both are stored to memory side by side as pairs. A tensor that several ops write is not fused with its reader, so the kernel of the rows
+    does not also sum over rows: it would then have to walk over them, which takes half as long again for rows of 32768 classes.
     """
     of_rows = _of_rows(torch.float32, row)
     dims = ["%m"] if _is_innermost(row) else ["%m", "%k"]
@@ -383,7 +384,7 @@ def cross_entropy_grad(
     z_loss: float,
     softcap: float,
 ) -> Source:
-    """``logits, labels, dloss, [total], lse, [weight] -> dlogits``; the gradient of a mean is divided by ``total``."""
+    """``logits, labels, dloss, [total], lse, [weight] -> dlogits``; with ``total``, ``dloss`` is divided by it."""
     program = _Program("cross_entropy_grad")
     rows = _along_rows(logits, row)
     value = program.input("logits", rows)

@@ -1,4 +1,4 @@
-"""Norma's functions in the place of torch's, in models that exist."""
+"""Substitutes Norma's functions for torch's in existing models."""
 
 import contextlib
 import functools
@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from norma.errors import UnsupportedError
 from norma.torch import functional, support
 
-#: The functions that are replaced, and which of their arguments decide whether there is a kernel.
+#: The functions that can be replaced: Norma's function, and a check of the arguments on which the existence of a kernel
+#: depends.
 _FUNCTIONS: dict[str, tuple[Callable, Callable]] = {
     "rms_norm": (
         functional.rms_norm,
@@ -45,7 +46,7 @@ _FUNCTIONS: dict[str, tuple[Callable, Callable]] = {
     ),
 }
 
-#: How many contexts are entered, and what torch had before the first of them.
+#: The number of active contexts, and torch's functions from before the first one.
 _lock = threading.Lock()
 _depth = 0
 _originals: dict[str, Callable] = {}
@@ -53,11 +54,11 @@ _originals: dict[str, Callable] = {}
 
 @contextlib.contextmanager
 def replace(*names: str, fallback: bool = True) -> Iterator[None]:
-    """While it is entered, functions of ``torch.nn.functional`` of these names, or all that Norma has, are Norma's, also in
-    ``torch.nn``'s modules.
+    """While the context is active, the functions of ``torch.nn.functional`` with these names (by default all that Norma has) are Norma's,
+    also in modules of ``torch.nn``.
 
-    A call that Norma has no kernel for is torch's own; without ``fallback`` it raises :class:`norma.UnsupportedError`. The
-    replacement holds for all threads; contexts may be nested, and torch's functions come back when the last one is left.
+    A call for which Norma has no kernel goes to torch's function; without ``fallback`` it raises :class:`norma.UnsupportedError`. The
+    replacement applies to all threads. Contexts may be nested; torch's functions are restored when the last one is left.
     """
     for name in names:
         if name not in _FUNCTIONS:

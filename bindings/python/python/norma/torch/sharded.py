@@ -1,12 +1,13 @@
 """Functions whose tensors are sharded over the GPUs of a process group.
 
-Of a function whose arguments have ``norm.devices``, a bundle has what one GPU runs: ``<name>_partial``, which gives the states that its
-shards come to, and ``<name>_rest``, which takes the states of all. Here they are one call, with ``torch.distributed`` in between::
+If arguments of a function have ``norm.devices``, its bundle contains the functions that one GPU runs: ``<name>_partial``, which reduces
+its shards to states, and ``<name>_rest``, which takes the states of all GPUs. Here they are one call, with ``torch.distributed`` between
+them::
 
     softmax = norma.torch.sharded.Function(bundle, "softmax")
     y = softmax(x=x)  # on each rank its own columns
 
-The order of the shards is that of the ranks. Every rank gets the same bits of what is not sharded.
+Shards are in the order of the ranks. Results that are not sharded have the same bits on every rank.
 """
 
 from typing import Any
@@ -19,11 +20,11 @@ from norma.errors import ArgumentError, FunctionNotFoundError
 
 
 class Function:
-    """A function that all ranks of ``group``, the default one where it is not given, call together.
+    """A function that all ranks of ``group`` (by default the default group) call together.
 
     Raises:
-        FunctionNotFoundError: the bundle has no sharded function of this name.
-        ArgumentError: it is compiled for another number of ranks than the group has.
+        FunctionNotFoundError: the bundle has no sharded function with this name.
+        ArgumentError: it is compiled for a number of ranks other than the group's.
     """
 
     def __init__(self, bundle: norma.Bundle, name: str, group: dist.ProcessGroup | None = None):
@@ -43,10 +44,10 @@ class Function:
                 raise ArgumentError(f"'{name}' is compiled for {given.shape[0]} ranks, and the group has {ranks}")
 
     def __call__(self, *, offset: int | None = None, **shards: torch.Tensor) -> Any:
-        """This rank's results, from its shards by the names of the function's arguments.
+        """Returns this rank's results, given its shards by the names of the function's arguments.
 
-        ``offset`` is the coordinate of the first element of this rank's shard along the sharded axis. A function that computes with
-        coordinates, such as a cross-entropy with labels, has to be told.
+        ``offset`` is the coordinate of the first element of this rank's shard along the sharded axis. It is required by functions that
+        compute with coordinates, such as a cross-entropy with labels.
         """
         has_offset = any("offset" in run.scalars for run in self._runs)
         if has_offset and offset is None:
@@ -68,9 +69,9 @@ class Function:
         raise AssertionError("a sharded function has a last run")
 
     def _gather(self, state: torch.Tensor) -> torch.Tensor:
-        """What all ranks have told, in order along a new first axis."""
+        """The states of all ranks, in order along a new first axis."""
         ranks = dist.get_world_size(self._group)
-        # One behind the other along the first axis that there is: the form that every backend gathers into.
+        # Concatenated along the existing first axis, the form that every backend supports.
         told = state.new_empty((ranks * state.shape[0], *state.shape[1:]))
         dist.all_gather_into_tensor(told, state, group=self._group)
         return told.view(ranks, *state.shape)

@@ -1,7 +1,7 @@
-"""Which calls Norma has kernels for.
+"""Decides for which calls Norma has kernels.
 
-Each function here takes what the op of its name takes and says why there is no kernel for it, as the text of an error, or ``None``
-where there is one. Nothing is computed, so that a tracer may run them.
+Each function takes the arguments of the op of its name, and returns the reason why there is no kernel for it, as the text of an error,
+or ``None`` if there is one. Nothing is computed, so a tracer may run these functions.
 """
 
 from collections.abc import Sequence
@@ -85,7 +85,7 @@ def softmax(input: Tensor, dim: int | None, dtype: torch.dtype | None) -> str | 
     return _tensor("input", input)
 
 
-#: The most elements that the op finds: each takes a pass over the row.
+#: The largest number of elements that the op finds: each takes a pass over the row.
 MOST_OF_TOP_K = 64
 
 
@@ -141,7 +141,7 @@ def cross_entropy(
     return _tensor("input", input)
 
 
-# The same of an op's tensors and options, as `norma.torch.launches` hands them on.
+# The same checks on an op's tensors and options, in the form in which `norma.torch.launches` passes them.
 
 
 def _row(x: Tensor, row_dims: int) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
-//! Ops on whole tensors as programs: `arith` and `math` element by element, tensors of one value, views, and loop nests of `linalg`.
+//! Ops on whole tensors as programs: elementwise `arith` and `math`, splats, views, and the structured ops of `linalg`.
 //!
-//! Each op is a statement of its own, whose result is rounded to its tensor's type, whatever the compiler makes of it.
+//! Each op is a statement of its own, whose result is rounded to its tensor's type, however the compiler fuses the op.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use norma_passes::mlir::{types, walk};
 use super::{Reader, scalar, shape};
 use crate::bundle::{affine, views};
 
-/// A statement that is being written.
+/// A statement under construction.
 #[derive(Default)]
 struct Statement {
     program: Program,
@@ -30,7 +30,7 @@ impl Statement {
 }
 
 impl Reader<'_, '_> {
-    /// What an op on whole tensors computes; nothing for one of another kind.
+    /// The program of an op on whole tensors; `None` for an op of another kind.
     pub(super) fn whole_tensors(&mut self, op: OperationRef) -> Option<Program> {
         let result = op.result(0).ok()?.into();
         let name = op_name(op);
@@ -61,7 +61,7 @@ impl Reader<'_, '_> {
         self.nest(op)
     }
 
-    /// A result of one value for each element.
+    /// A program that computes one value for each element of the result.
     fn elementwise(
         &mut self,
         result: IrValue,
@@ -93,7 +93,7 @@ impl Reader<'_, '_> {
         self.elementwise(result, extents, |_, statement, _| Some(statement.push(constant)))
     }
 
-    /// A loop nest of `linalg`.
+    /// The program of a structured op of `linalg`, which is a loop nest.
     fn nest(&mut self, op: OperationRef) -> Option<Program> {
         let maps = indexing_maps(op)?;
         let body = op.region(0).ok()?.first_block()?;
@@ -158,7 +158,7 @@ impl Reader<'_, '_> {
         Some(statement.program)
     }
 
-    /// What `op(accumulator, value)` comes to over dims, from the element `begin` on.
+    /// The reduction over dims of `op(accumulator, value)`, which starts from the element `begin`.
     fn accumulated(
         &mut self,
         op: OperationRef,
@@ -191,7 +191,7 @@ impl Reader<'_, '_> {
         Some(statement.push(scalar::step(op, vec![begin, reduced])?))
     }
 
-    /// An op of a region.
+    /// Reads an op of the region.
     fn inner(&mut self, op: OperationRef, statement: &mut Statement) -> Option<()> {
         let step = match op_name(op) {
             "linalg.index" => Step::Index {
@@ -207,7 +207,7 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// An element of a tensor, or a number.
+    /// An element of a tensor operand, or a scalar operand itself.
     fn element(
         &mut self,
         operand: IrValue,
@@ -226,7 +226,8 @@ impl Reader<'_, '_> {
         }))
     }
 
-    /// A number: one that the statement has, an argument of the function, or what ops make of such.
+    /// A scalar: one that the statement has already computed, an argument of the function, or the result of ops on such
+    /// scalars.
     fn number(&mut self, number: IrValue, statement: &mut Statement) -> Option<Value> {
         if let Some(value) = statement.values.get(&key(number)) {
             return Some(*value);
@@ -250,7 +251,7 @@ impl Reader<'_, '_> {
         (0..rank).map(|axis| self.extent(tensor, axis)).collect()
     }
 
-    /// The extent of a tensor along an axis: of one that is made of numbers, as it was asked for.
+    /// The extent of a tensor along an axis; for a tensor that is made with given sizes, the size that was given.
     pub(super) fn extent(&mut self, tensor: IrValue, axis: usize) -> Option<Expression> {
         let shape_of_type = types::shape(tensor.r#type())?;
         if let Some(extent) = shape_of_type[axis] {
@@ -267,13 +268,13 @@ impl Reader<'_, '_> {
         self.size(*asked.get(dynamic)?)
     }
 
-    /// A number that is the size of a tensor.
+    /// The extent that a scalar is, if it is the size of a tensor.
     fn size(&mut self, number: IrValue) -> Option<Expression> {
         let (tensor, axis) = views::tensor_dim(number)?;
         self.extent(tensor, axis)
     }
 
-    /// The extent of an axis that a loop alone indexes.
+    /// The extent of loop `dim`: that of an axis which is indexed by this loop alone.
     fn extent_of_loop(&mut self, op: OperationRef, maps: &[AffineMap], dim: usize) -> Option<Expression> {
         for (operand, map) in op.operands().zip(maps) {
             for axis in 0..map.result_count() {
@@ -287,7 +288,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The numbers that an op takes as the dynamic sizes of its result; nothing for one whose result has sizes of its own.
+/// The operands that give the dynamic sizes of an op's result; `None` for an op that takes no sizes.
 fn asked_sizes<'c, 'a>(op: OperationRef<'c, 'a>) -> Option<Vec<IrValue<'c, 'a>>> {
     match op_name(op) {
         "tensor.empty" | "tensor.splat" => {
@@ -299,14 +300,14 @@ fn asked_sizes<'c, 'a>(op: OperationRef<'c, 'a>) -> Option<Vec<IrValue<'c, 'a>>>
     }
 }
 
-/// The dims of a space.
+/// The symbols `d0`, `d1`, ... of a space's dims.
 pub(super) fn dims(count: usize) -> Vec<Expression> {
     (0..count)
         .map(|dim| Expression::symbol(format!("d{dim}")))
         .collect()
 }
 
-/// The maps of a loop nest of `linalg`, as MLIR gives them.
+/// The indexing maps of a `linalg` op, as MLIR's C API gives them.
 fn indexing_maps<'c>(op: OperationRef<'c, '_>) -> Option<Vec<AffineMap<'c>>> {
     // SAFETY: the op is alive; the attribute, or null, lives in its context.
     let maps =

@@ -1,4 +1,5 @@
-//! Views of tensors as programs that read each element where it is and write it where it is seen: reshapes, casts and slices.
+//! Views of tensors (reshapes, casts and slices) as programs that copy each element from its source coordinates to its view
+//! coordinates.
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value as IrValue, ValueLike};
@@ -12,7 +13,7 @@ use super::{Reader, scalar};
 use crate::bundle::views::{Number, Slice, groups};
 
 impl Reader<'_, '_> {
-    /// What a view computes.
+    /// The program of a view.
     pub(super) fn view(&mut self, op: OperationRef, result: IrValue) -> Option<Program> {
         let source = op.operand(0).ok()?;
         let (space, read, write);
@@ -55,7 +56,8 @@ impl Reader<'_, '_> {
         Some(program)
     }
 
-    /// The extents of a tensor whose groups of axes are the source's: one that only a run knows is what the others leave.
+    /// The extents of an expanded tensor, whose groups of axes are the source's: a dynamic extent is the source's divided by
+    /// the static ones of its group.
     fn expanded(
         &mut self,
         source: IrValue,
@@ -80,7 +82,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// For each group of dims, with these extents, the number of its point in row-major order.
+/// The row-major linear index of each group of dims, given the dims' extents.
 fn joined(groups: &[Vec<usize>], extents: &[Expression]) -> Vec<Expression> {
     let at = dims(extents.len());
     let number = |group: &Vec<usize>| {
@@ -91,7 +93,7 @@ fn joined(groups: &[Vec<usize>], extents: &[Expression]) -> Vec<Expression> {
     groups.iter().map(number).collect()
 }
 
-/// Where each element of a slice is.
+/// The source coordinates of each element of a slice.
 fn sliced(op: OperationRef, result: IrValue) -> Option<Vec<Expression>> {
     let Slice {
         offsets,
@@ -103,7 +105,7 @@ fn sliced(op: OperationRef, result: IrValue) -> Option<Vec<Expression>> {
     let mut at = Vec::new();
     for ((offset, size), stride) in offsets.iter().zip(&sizes).zip(&strides) {
         let offset = offset.expression()?;
-        // The result may lack an axis of one element.
+        // A rank-reducing slice drops axes of one element.
         let is_seen = *size != Number::Static(1) || seen.peek().is_some_and(|(_, extent)| *extent == Some(1));
         at.push(match is_seen {
             true => seen.next()?.0 * Expression::Integer(stride.known()?) + offset,
