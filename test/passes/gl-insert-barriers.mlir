@@ -299,6 +299,42 @@ gpu.module @kernels {
 
 // -----
 
+// An outer loop runs the alternating loop again: after an odd number of steps its first step uses the buffer of its last one.
+// CHECK-LABEL: gpu.func @turns_begin_again
+// CHECK: scf.for
+// CHECK: gl.barrier
+// CHECK-NEXT: scf.for
+// CHECK-NOT: gl.barrier
+// CHECK: gl.local_store
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+// CHECK-NOT: gl.barrier
+// CHECK: gpu.return
+#four = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], block = []>
+!stage = !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+!both = !gl.memdesc<2x32xf32, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @turns_begin_again(%s: tensor<32xf32, #four>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %m = gl.local_alloc {offset = 0 : i64} : !both
+    scf.for %j = %c0 to %n step %c1 {
+      scf.for %i = %c0 to %c3 step %c1 {
+        %turn = arith.remui %i, %c2 : index
+        %stage = gl.memdesc_index %m[%turn] : !both -> !stage
+        gl.local_store %s, %stage : tensor<32xf32, #four>, !stage
+        %t = gl.local_load %stage : !stage -> tensor<32xf32, #four>
+        "test.use"(%t) : (tensor<32xf32, #four>) -> ()
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // Without a barrier in between, the step after the next one would use the same stage.
 // CHECK-LABEL: gpu.func @turns_without_meeting
 // CHECK: scf.for

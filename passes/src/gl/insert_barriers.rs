@@ -14,7 +14,8 @@
 //! by all threads or by none.
 //!
 //! A loop may alternate between two stages of a memory (`i mod 2`). An access of the current step and one of the previous step
-//! then do not overlap, and the analysis swaps the two at the back edge.
+//! then do not overlap, and the analysis swaps the two at the back edge. Where an enclosing loop runs such a loop again, the first
+//! step may use the buffer of the last one, so a barrier precedes the inner loop.
 //!
 //! A partition of `gl.warp_specialize` gets named barriers for its own threads, since no partition may wait for another's
 //! warps. Accesses of different partitions to shared memory are ordered by asynchronous copies and mbarriers.
@@ -155,6 +156,13 @@ impl State {
             .any(|(span, _)| unordered().any(|pending| span.conflicts(*pending)))
     }
 
+    /// Whether an access is pending from an earlier run of the loop `of`, which alternates between two buffers. When an enclosing loop
+    /// enters `of` again, the first step's buffer is that of the last step if their number is odd.
+    fn alternates_in(&self, of: usize) -> bool {
+        let mut unordered = self.pending.iter().chain(&self.arrived);
+        unordered.any(|pending| pending.turn.is_some_and(|turn| turn.of == of))
+    }
+
     /// Updates the state for a barrier of all threads.
     fn ordered(&mut self) {
         self.pending.clear();
@@ -180,7 +188,7 @@ impl Inserter {
             Some(specialize) => spans_of_partitions(specialize)?,
             None => spans(op)?,
         };
-        if state.conflicts(&spans) {
+        if state.conflicts(&spans) || state.alternates_in(address(op)) {
             let (id, threads) = self.named.unzip();
             Builder::before(op).insert(BarrierOp::build(op.location(), id, threads)?);
             self.inserted += 1;

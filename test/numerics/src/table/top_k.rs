@@ -62,6 +62,15 @@ const SCHEDULED: [Call; 5] = [
     of_schedule("spread = [[grid], [loop, warp(2), lane(32), vector(2)], [loop]]"),
 ];
 
+/// A CTA walks over rows, and for each row over an odd number of ranks, with warps that exchange through two buffers in turn.
+const WALKING: Call = Call {
+    name: "top 3 of rows that a CTA walks over",
+    schedule: Some("spread = [[loop, grid(2)], [register(2), warp(2), lane(32), vector(8)], [loop]]"),
+    attributes: "k = 3",
+    results: &[("values", "?x3xX"), ("indices", "?x3xi32")],
+    ..EIGHT
+};
+
 const fn of_schedule(schedule: &'static str) -> Call {
     Call {
         name: "top 8 as scheduled",
@@ -140,6 +149,9 @@ pub fn cases(cases: &mut Vec<Case>) {
             cases.push(plain(Op::Named(call), x, 1000));
         }
     }
+    let mut walking = plain(Op::Named(&WALKING), BF16, 1000);
+    walking.run.rows = 7;
+    cases.push(walking);
     // A row of one element has a single value; the further results are the identity.
     for (columns, x) in [(1, I64), (4, I8), (37, I32), (1000, I64)] {
         cases.push(plain(Op::Graph(&SMALLEST), x, columns));
