@@ -116,7 +116,7 @@ def Gl_SharedLinearAttr : Gl_Attr<"SharedLinear", "shared_linear"> {
   let summary = "Shared memory in an order given by its bases over GF(2)";
   let description = [{
     Bit i of an element's number stands for the coordinate `offset[i]`; those of the bits that are set are combined by
-    exclusive or. `gl-expand-conversions` makes such orders for the layouts on both sides of an exchange.
+    exclusive or. `gl-expand-conversions` and `gl-expand-reductions` make such orders for the layouts on both sides of an exchange.
 
     Constraints:
     - C1: every basis has one coordinate per axis, none negative.

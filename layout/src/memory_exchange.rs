@@ -8,8 +8,9 @@
 //! over GF(2) two subspaces of one dimension always have one. As in Zhou et al., arXiv:2505.23819, section 5.5.
 
 use crate::bits::{Span, combine, kernel};
+use crate::error::LayoutError;
 use crate::linear::{Basis, HardwareDim, LinearLayout};
-use crate::shared::{BANKS, WAVEFRONT_BYTES, WORD_BYTES};
+use crate::shared::{BANKS, SharedLayout, WAVEFRONT_BYTES, WORD_BYTES};
 
 /// Bytes of the widest access of a thread.
 const WIDEST_ACCESS: u64 = 16;
@@ -91,6 +92,29 @@ impl LinearLayout {
         }
     }
 
+    /// As [`Self::memory_exchange_to`], but only if storing in this layout or loading in `to` has bank conflicts in `memory`; `None` if
+    /// neither has.
+    ///
+    /// # Errors
+    /// If the tiles differ in shape from the memory.
+    pub fn memory_exchange_instead_of(
+        &self,
+        memory: &SharedLayout,
+        to: &Self,
+        element_bytes: u64,
+    ) -> Result<Option<MemoryExchange>, LayoutError> {
+        let conflicts = |layout: &Self| {
+            let vector = match memory.offset_map() {
+                Some(offsets) => layout.compose(&offsets)?.contiguous_elements(&[0]),
+                None => 1,
+            };
+            let vector = vector.min((WIDEST_ACCESS / element_bytes).max(1) as usize);
+            let report = memory.bank_conflicts(layout, 8 * element_bytes as u32, vector)?;
+            Ok::<_, LayoutError>(report.conflicts())
+        };
+        Ok((conflicts(self)? + conflicts(to)? > 0).then(|| self.memory_exchange_to(to, element_bytes)))
+    }
+
     /// Returns at most `bits` coordinates that both layouts have in registers and that no combination of lanes and warps changes.
     fn common_vector(&self, to: &Self, threads: impl Fn(&Self) -> Vec<u64>, bits: usize) -> Vec<u64> {
         let registers = self.dim_columns(HardwareDim::Register);
@@ -169,7 +193,6 @@ mod tests {
     use super::*;
     use crate::bits::subspace;
     use crate::sampling::{any_layout_pair, pair_of_blocked};
-    use crate::shared::SharedLayout;
     use proptest::prelude::*;
 
     /// Asserts that both sides access vectors, and without bank conflicts.
@@ -239,6 +262,42 @@ mod tests {
         let exchange = from.memory_exchange_to(&to, 2);
         assert_eq!(exchange.memory[..3], [[0, 1], [0, 2], [0, 4]]);
         check(&from, &to, 2);
+    }
+
+    /// 8 warps leave partial results of 64 columns, two for each lane, and each thread reads those of its columns.
+    #[test]
+    fn partial_results_of_columns_leave_a_plain_order_for_one_without_conflicts() {
+        let bases = |values: &[i32]| values.iter().map(|value| vec![0, *value]).collect::<Vec<_>>();
+        let warps = vec![vec![1, 0], vec![2, 0], vec![4, 0]];
+        let tile = LinearLayout::new(
+            [bases(&[1]), bases(&[2, 4, 8, 16, 32]), warps, vec![]],
+            vec![8, 64],
+        )
+        .unwrap();
+        let partial = tile.partial_layout(0, HardwareDim::Warp).unwrap();
+        let gathered = tile.gathered_layout(0, HardwareDim::Warp).unwrap();
+        let plain = SharedLayout::plain(partial.shape(), &[0, 1]).unwrap();
+        let exchange = partial.memory_exchange_instead_of(&plain, &gathered, 4).unwrap();
+        let exchange = exchange.unwrap();
+        let swizzled = SharedLayout::linear(partial.shape(), &exchange.memory).unwrap();
+        let again = exchange
+            .stored
+            .memory_exchange_instead_of(&swizzled, &exchange.loaded, 4);
+        assert_eq!(again.unwrap(), None);
+    }
+
+    #[test]
+    fn one_partial_result_of_each_warp_stays_in_plain_order() {
+        let unit = |value: i32| vec![value];
+        let lanes = [1, 2, 4, 8, 16].map(unit).to_vec();
+        let row = LinearLayout::new([vec![], lanes, [32, 64].map(unit).to_vec(), vec![]], vec![128]).unwrap();
+        let partial = row.partial_layout(0, HardwareDim::Warp).unwrap();
+        let gathered = row.gathered_layout(0, HardwareDim::Warp).unwrap();
+        let plain = SharedLayout::plain(partial.shape(), &[0]).unwrap();
+        assert_eq!(
+            partial.memory_exchange_instead_of(&plain, &gathered, 4).unwrap(),
+            None
+        );
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 //! - `quotient_form`: affine expressions as sums with quotients; `divisibility`: divisors of scalars, forms and addresses; `bounds`: ranges
 //!   of scalars; `scalars`: how the latter two trace a scalar to its definition.
 //! - `steps`: scalars of a loop body as they are in another step of the loop.
+//! - `exchanged`: tiles that threads exchange through shared memory without bank conflicts.
 //! - `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up at the start of a kernel.
 //! - `constant_tiles`: operands of reductions that are known constants; `tensor_maps`: which buffers a tensor map can describe.
 
@@ -15,6 +16,7 @@ pub(crate) mod dependent_launch;
 pub(crate) mod divisibility;
 pub(crate) mod draw_tiles;
 mod drawn;
+mod exchanged;
 pub(crate) mod expand_conversions;
 pub(crate) mod expand_reductions;
 pub(crate) mod insert_barriers;

@@ -79,9 +79,10 @@ gpu.module @kernels {
 
 // -----
 
-// The reduced axis is innermost in memory, whichever axis it is, and a tile of one axis leaves a scalar tile.
+// The partials of several results lie in an order without bank conflicts: neighbouring lanes store to neighbouring words, and each thread
+// loads the partials of its result from one word of each of four rows. A tile of one axis leaves a scalar tile, whose partials lie side by side.
 // CHECK-LABEL: gpu.func @other_axes
-// CHECK: gl.local_alloc : <4x32xf32, #gl.plain<order = [0, 1]>>
+// CHECK: gl.local_alloc : <4x32xf32, #gl.shared_linear<offset = {{\[}}[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0]]>>
 // CHECK: gl.local_alloc : <4xf32, #gl.plain<order = [0]>>
 // CHECK: gl.reduce %{{.*}} axis 0 : (tensor<4xf32, #gl.linear<{{.*}} -> tensor<f32,
 #columns = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [4, 1], order = [1, 0]>

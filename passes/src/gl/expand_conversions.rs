@@ -7,13 +7,14 @@
 //!
 //! Barriers are left to `gl-insert-barriers`.
 
-use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike};
+use melior::ir::{OperationRef, Type, ValueLike, operation::OperationLike};
 use norma_dialects::{
-    gl::{ConvertLayoutOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescType, SharedLinearAttr},
+    gl::{ConvertLayoutOp, LocalAllocOp, LocalStoreOp},
     layout,
 };
-use norma_layout::{ConversionPlan, LinearLayout, MemoryExchange};
+use norma_layout::{ConversionPlan, MemoryExchange};
 
+use super::exchanged;
 use crate::{
     mlir::{
         builder::Builder,
@@ -61,56 +62,11 @@ fn exchange<'c>(convert: ConvertLayoutOp<'c, '_>) -> Result<Option<MemoryExchang
 fn expand<'c>(convert: ConvertLayoutOp<'c, '_>, exchange: &MemoryExchange) -> Result<(), PassError<'c>> {
     let (source, result) = (convert.source()?, convert.result()?.r#type());
     let b = Builder::before(convert.op());
-    let stored = in_layout(&b, source, &exchange.stored)?;
-    let element = types::element(result);
-    let order = SharedLinearAttr::get(
-        b.context(),
-        layout::bases_attribute(b.context(), &exchange.memory),
-    );
-    let shape = exchange.stored.shape();
-    let memory = MemDescType::get(b.context(), shape, element, order.into());
+    let stored = exchanged::renumbered(&b, source, &exchange.stored)?;
+    let memory = exchanged::memory(&b, exchange, types::element(result));
     let memory = b.value(LocalAllocOp::NAME, &[], memory.into());
     b.op(LocalStoreOp::NAME, &[stored, memory], &[]);
-    let loaded = tile_type(&b, result, &exchange.loaded)?;
-    let loaded = LocalLoadOp::build(b.location(), memory, &[], &[], None, None, loaded)?;
-    let loaded: Value<'c, '_> = b.insert(loaded).result(0)?.into();
-    let converted = if loaded.r#type() == result {
-        loaded
-    } else {
-        b.value(ConvertLayoutOp::NAME, &[loaded], result)
-    };
+    let converted = exchanged::loaded(&b, memory, exchange, result)?;
     b.replace(convert.op(), &[converted]);
     Ok(())
-}
-
-/// Converts `tile` to `layout`, which differs only in the numbering of registers.
-fn in_layout<'c: 'a, 'a>(
-    b: &Builder<'c, 'a>,
-    tile: Value<'c, 'a>,
-    layout: &LinearLayout,
-) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-    let found = layout::of_tile(tile.r#type()).map_err(|error| Diagnostic::user(b.location(), error))?;
-    if found == *layout {
-        return Ok(tile);
-    }
-    Ok(b.value(
-        ConvertLayoutOp::NAME,
-        &[tile],
-        tile_type(b, tile.r#type(), layout)?,
-    ))
-}
-
-/// The type of a tile like one of type `ty`, but in `layout`; `ty` itself if that is its layout.
-fn tile_type<'c>(
-    b: &Builder<'c, '_>,
-    ty: Type<'c>,
-    layout: &LinearLayout,
-) -> Result<Type<'c>, Diagnostic<'c>> {
-    if layout::of_tile(ty).as_ref() == Ok(layout) {
-        return Ok(ty);
-    }
-    let encoding = layout::to_attribute(b.context(), layout);
-    let shape = types::shape(ty).unwrap_or_default();
-    types::tensor(&shape, types::element(ty), Some(encoding.into()))
-        .ok_or_else(|| Diagnostic::internal(b.location(), "the layout does not fit the tile"))
 }

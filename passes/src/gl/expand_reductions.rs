@@ -27,15 +27,17 @@ use melior::ir::{
     Attribute, BlockLike, Operation, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike,
 };
 use norma_dialects::{
-    gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, ReduceOp, ScanOp, WarpReduceOp},
+    gl::{
+        LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, MemDescType, ReduceOp, ScanOp, WarpReduceOp,
+    },
     layout,
 };
-use norma_layout::{HardwareDim, LinearLayout};
+use norma_layout::{HardwareDim, LinearLayout, MemoryExchange};
 
 use buffers::BUFFERS;
 
 use crate::{
-    gl::constant_tiles,
+    gl::{constant_tiles, exchanged},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -114,8 +116,10 @@ struct Partials<'c, 'a> {
 
 /// Where all partials of a tile are.
 enum Place<'c, 'a> {
-    /// In shared memory.
+    /// In shared memory, in a plain order.
     Memory(Value<'c, 'a>),
+    /// In shared memory, in an order in which no banks conflict.
+    Swizzled(Value<'c, 'a>, MemoryExchange),
     /// Nowhere: all partials are this scalar, which is known at compile time.
     Known(Value<'c, 'a>),
 }
@@ -158,15 +162,25 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
         let step = step_around(op);
         let of_warp = layout.shape()[axis] / partial.shape()[axis];
         let constants = constant_tiles::combined(b, tiles, walk::entry_block(op)?, of_warp)?;
-        let places = partials
-            .results()
-            .zip(constants)
-            .map(|(partials, known)| match known {
-                Some(known) => Place::Known(known),
-                None => Place::Memory(to_memory(b, partials.into(), partial.shape(), axis, step)),
-            });
+        let places = partials.results().zip(constants).map(|(partials, known)| {
+            let partials = Value::from(partials);
+            let element = types::element(partials.r#type());
+            let plain = |is_repeated| buffers::memory(b, partial.shape(), axis, element, is_repeated);
+            if let Some(known) = known {
+                return Ok(Place::Known(known));
+            }
+            let Some(exchange) = swizzled(b, plain(false), &partial, &gathered)? else {
+                let memory = buffer(b, plain(false), plain(true), step);
+                b.op(LocalStoreOp::NAME, &[partials, memory], &[]);
+                return Ok(Place::Memory(memory));
+            };
+            let memory = buffer(b, exchanged::memory(b, &exchange, element), plain(true), step);
+            let stored = exchanged::renumbered(b, partials, &exchange.stored)?;
+            b.op(LocalStoreOp::NAME, &[stored, memory], &[]);
+            Ok(Place::Swizzled(memory, exchange))
+        });
         Ok(Self {
-            places: places.collect(),
+            places: places.collect::<Result<_, PassError<'c>>>()?,
             gathered: types_in(&gathered)?,
         })
     }
@@ -180,33 +194,46 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
                     let load = LocalLoadOp::build(b.location(), *memory, &[], &[], None, None, *ty)?;
                     Ok(b.insert(load).result(0)?.into())
                 }
+                Place::Swizzled(memory, exchange) => exchanged::loaded(b, *memory, exchange, *ty),
                 Place::Known(scalar) => Ok(b.value("tensor.splat", &[*scalar], *ty)),
             })
             .collect()
     }
 }
 
-/// Writes partials to newly allocated shared memory and returns it. In a loop, whose induction variable is `step`, the memory
-/// has [`BUFFERS`] stages, which successive steps use alternately.
-fn to_memory<'c: 'a, 'a>(
+/// Returns the exchange of partials between the threads of a CTA without bank conflicts; `None` if they have none in `plain` memory.
+fn swizzled<'c>(
+    b: &Builder<'c, '_>,
+    plain: MemDescType<'c>,
+    partial: &LinearLayout,
+    gathered: &LinearLayout,
+) -> Result<Option<MemoryExchange>, Diagnostic<'c>> {
+    let wrong = |error| Diagnostic::internal(b.location(), error);
+    let bytes = types::element_bytes(plain.element_type()).map_or(8, i64::unsigned_abs);
+    if partial.num_blocks() > 1 {
+        return Ok(None);
+    }
+    let memory =
+        layout::of_memory(plain.into()).map_err(|error| Diagnostic::internal(b.location(), error))?;
+    partial
+        .memory_exchange_instead_of(&memory, gathered, bytes)
+        .map_err(wrong)
+}
+
+/// Allocates shared memory of type `once`. In a loop, whose induction variable is `step`, it is a stage of memory of type `repeated`, which
+/// has [`BUFFERS`] stages that successive steps use alternately.
+fn buffer<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
-    partials: Value<'c, 'a>,
-    shape: &[i64],
-    axis: usize,
+    once: MemDescType<'c>,
+    repeated: MemDescType<'c>,
     step: Option<Value<'c, 'a>>,
 ) -> Value<'c, 'a> {
-    let element = types::element(partials.r#type());
-    let memory = |is_repeated| buffers::memory(b, shape, axis, element, is_repeated).into();
-    let memory = match step {
-        None => b.value(LocalAllocOp::NAME, &[], memory(false)),
-        Some(step) => {
-            let all = b.value(LocalAllocOp::NAME, &[], memory(true));
-            let slot = b.value("arith.remui", &[step, b.index(BUFFERS)], step.r#type());
-            b.value(MemDescIndexOp::NAME, &[all, slot], memory(false))
-        }
+    let Some(step) = step else {
+        return b.value(LocalAllocOp::NAME, &[], once.into());
     };
-    b.op(LocalStoreOp::NAME, &[partials, memory], &[]);
-    memory
+    let all = b.value(LocalAllocOp::NAME, &[], repeated.into());
+    let slot = b.value("arith.remui", &[step, b.index(BUFFERS)], step.r#type());
+    b.value(MemDescIndexOp::NAME, &[all, slot], once.into())
 }
 
 /// The induction variable of the loop that an op stands in directly.
