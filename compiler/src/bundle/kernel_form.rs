@@ -3,11 +3,15 @@
 //! They are read before a schedule takes a kernel apart, together with the launches at that point, and kept independent of
 //! the IR.
 
+use melior::Context;
 use melior::ir::block::BlockArgument;
-use melior::ir::{AffineMap, BlockLike, Module, RegionLike, Value};
+use melior::ir::operation::OperationLike;
+use melior::ir::{AffineExpr, AffineMap, BlockLike, Module, RegionLike, Value};
 use norma_bundle::Expression;
 use norma_bundle::program::dim_of_symbol;
 use norma_dialects::norm::{KernelOp, ReadOp, WriteOp};
+use norma_passes::kernel::digits::digits;
+use norma_passes::mlir::context;
 use norma_passes::mlir::linear_form::LinearForm;
 use norma_passes::mlir::walk;
 
@@ -67,6 +71,8 @@ pub struct KernelForm {
     plain_accesses: Vec<(Size, usize)>,
     /// By axis: the largest coordinate accessed plus one, over the symbols of `sizes`.
     reached: Vec<(Size, Expression)>,
+    /// The axes that are accessed in whole runs of the elements along some size. `reached` leaves them out.
+    whole_runs: Vec<WholeRuns>,
     /// Each symbol in `reached`, and the size it stands for.
     sizes: Vec<(String, Option<Size>)>,
 }
@@ -76,6 +82,19 @@ pub struct KernelForm {
 pub(super) struct Size {
     pub buffer: usize,
     pub axis: usize,
+}
+
+/// An axis of a buffer that is accessed at all points of whole runs of `length` neighbours along the axis `of`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WholeRuns {
+    /// The axis that is accessed.
+    pub accessed: Size,
+    /// Whether it is written. All elements of a result are, so its extent is then a multiple of the length.
+    pub is_written: bool,
+    /// The axis whose extent says how many runs there are.
+    pub of: Size,
+    /// The elements of a run.
+    pub length: u64,
 }
 
 impl KernelForm {
@@ -88,11 +107,20 @@ impl KernelForm {
             .collect()
     }
 
-    /// Pairs of sizes that the kernel assumes to be equal because both are the extent of one dim.
+    /// Pairs of sizes that the kernel assumes to be equal, because both are the extent of one dim or because one axis is written in whole
+    /// runs of the other.
     pub(super) fn equal_sizes(&self) -> impl Iterator<Item = (Size, Size)> + '_ {
-        self.plain_accesses
+        let plain = self
+            .plain_accesses
             .iter()
-            .filter_map(|(size, dim)| Some((*size, (*self.extents.get(*dim)?)?)))
+            .filter_map(|(size, dim)| Some((*size, (*self.extents.get(*dim)?)?)));
+        let written = self.whole_runs.iter().filter(|runs| runs.is_written);
+        plain.chain(written.map(|runs| (runs.accessed, runs.of)))
+    }
+
+    /// Axes that are accessed in whole runs.
+    pub(super) fn whole_runs(&self) -> &[WholeRuns] {
+        &self.whole_runs
     }
 
     /// By axis: the largest coordinate accessed plus one, with each size replaced by `size`. Accesses that are not affine
@@ -132,6 +160,7 @@ impl KernelForm {
         let first_dim = block.argument_count().checked_sub(extents.len())?;
         let mut plain_accesses = Vec::new();
         let mut reached = Vec::new();
+        let mut whole_runs = Vec::new();
         for op in walk::in_block(block) {
             let (buffer, indices, access) = if let Some(read) = ReadOp::from_op(op) {
                 (read.buffer().ok()?, read.indices(), read.access().ok()?)
@@ -142,7 +171,24 @@ impl KernelForm {
             };
             plain_accesses.extend(plain(first_dim, buffer, &indices, access).unwrap_or_default());
             if kernel.guards().is_none() {
-                reached.extend(reach(first_dim, buffer, &indices, access, &extents).unwrap_or_default());
+                let mut all = reach(first_dim, buffer, &indices, access, &extents).unwrap_or_default();
+                let size_of = |symbol: usize| symbols.get(symbol)?.1;
+                let affine_extents = kernel.extents().ok()?;
+                let context = context::of(op.location());
+                let runs = runs(
+                    first_dim,
+                    buffer,
+                    &indices,
+                    access,
+                    affine_extents,
+                    &size_of,
+                    context,
+                );
+                let runs = runs.unwrap_or_default();
+                all.retain(|(size, _)| !runs.iter().any(|runs| runs.accessed == *size));
+                reached.extend(all);
+                let is_written = WriteOp::from_op(op).is_some();
+                whole_runs.extend(runs.into_iter().map(|runs| WholeRuns { is_written, ..runs }));
             }
         }
         Some(Self {
@@ -150,9 +196,44 @@ impl KernelForm {
             extents: plain_extents,
             plain_accesses,
             reached,
+            whole_runs,
             sizes: symbols,
         })
     }
+}
+
+/// The axes along which an access goes over whole runs; `extents` are those of the dims.
+fn runs<'c>(
+    first_dim: usize,
+    buffer: Value,
+    indices: &[Value],
+    access: AffineMap<'c>,
+    extents: AffineMap<'c>,
+    size_of: &dyn Fn(usize) -> Option<Size>,
+    context: &'c Context,
+) -> Option<Vec<WholeRuns>> {
+    let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
+    let buffer = argument(buffer)?;
+    let all = (0..extents.result_count()).map(|dim| extents.result(dim).ok());
+    let all = all.collect::<Option<Vec<_>>>()?;
+    let dims = indices.iter().map(|index| {
+        Some(AffineExpr::dim(
+            context,
+            argument(*index)?.checked_sub(first_dim)?,
+        ))
+    });
+    let dims = AffineMap::new(context, all.len(), 0, &dims.collect::<Option<Vec<_>>>()?);
+    let of_axis = |axis: usize| {
+        let coordinate = access.result(axis).ok()?.compose(dims);
+        let (of, length) = digits(coordinate, &all, context)?.whole_runs()?;
+        Some(WholeRuns {
+            accessed: Size { buffer, axis },
+            is_written: false,
+            of: size_of(of.symbol_position())?,
+            length: u64::try_from(length).ok()?,
+        })
+    };
+    Some((0..access.result_count()).filter_map(of_axis).collect())
 }
 
 /// By axis: how far an access goes. Only for coordinates that are sums of dims alone; coordinates with numbers become

@@ -186,6 +186,13 @@ pub(super) fn tensors(
         }
     }
     for (launch, form) in forms.of(host) {
+        for runs in form.whole_runs().iter().filter(|runs| runs.is_written) {
+            let buffer = launch.buffers.get(runs.of.buffer);
+            let dims = buffer.and_then(|buffer| Some((buffer.tensor, buffer.groups.get(runs.of.axis)?)));
+            if let Some((tensor, dims)) = dims {
+                assumed.require(host, sizes, tensor, dims, runs.length, &launch.kernel)?;
+            }
+        }
         assumed.reach(sizes, &launch, form);
     }
     let mut tensors = Vec::new();
@@ -339,7 +346,12 @@ impl Assumed {
     /// Adds how far the accesses of a kernel reach, where sizes alone do not imply that they stay in bounds.
     fn reach(&mut self, sizes: &Sizes, launch: &Launch, form: &KernelForm) {
         let size = |size: Size| sizes.size(launch.buffers.get(size.buffer)?, size.axis);
-        for (reached, expression) in form.reached(&size) {
+        let of_runs = form.whole_runs().iter().filter_map(|runs| {
+            let (accessed, of) = (size(runs.accessed)?, size(runs.of)?);
+            let length = i64::try_from(runs.length).ok()?;
+            (accessed != of).then(|| (runs.accessed, of.floor_divide(length) * length))
+        });
+        for (reached, expression) in form.reached(&size).into_iter().chain(of_runs) {
             let Some(buffer) = launch.buffers.get(reached.buffer) else {
                 continue;
             };

@@ -15,6 +15,24 @@ pub struct Digits<'c> {
     pub first: i64,
 }
 
+impl<'c> Digits<'c> {
+    /// The size `s` and the length `n` if the points are the whole runs of `n` neighbours among `s` elements, `(s floordiv n) * n` in number.
+    ///
+    /// Where a result is written at such a coordinate, `n` divides `s`: every element of a result is written, so a launch requires it.
+    pub fn whole_runs(&self) -> Option<(AffineExpr<'c>, i64)> {
+        let is_constant = |expression: AffineExpr<'c>| expression.is_constant();
+        if !self.extent.is_mul() || !is_constant(self.extent.rhs()) {
+            return None;
+        }
+        let (runs, length) = (self.extent.lhs(), self.extent.rhs().constant_value());
+        let is_rounded = runs.is_floor_div()
+            && runs.lhs().is_symbol()
+            && is_constant(runs.rhs())
+            && runs.rhs().constant_value() == length;
+        (is_rounded && self.first == 0).then(|| (runs.lhs(), length))
+    }
+}
+
 /// Decomposes a coordinate over dims of these extents into the dims that it linearizes; `None` if it is not of this form.
 pub fn digits<'c>(
     at: AffineExpr<'c>,

@@ -12,9 +12,12 @@ use melior::{
 };
 use norma_dialects::{norm::ReduceOp, op_name};
 
-use crate::mlir::{
-    affine::{Leaf, substitute, symbols},
-    values::key,
+use crate::{
+    kernel::digits::{Digits, digits},
+    mlir::{
+        affine::{Leaf, substitute, symbols},
+        values::key,
+    },
 };
 
 /// A dim, by its number.
@@ -161,6 +164,8 @@ pub(super) struct Graph<'c, 'a> {
     pub(super) dim_locations: Vec<Location<'c>>,
     /// What the symbols stand for: extents are over sizes, and coordinates over numbers.
     pub(super) symbols: Vec<Symbol<'c, 'a>>,
+    /// Numbers that sizes are multiples of, as (symbol, number): a launch checks it, because a result is written in whole runs.
+    multiples: BTreeSet<(usize, i64)>,
     nodes: Vec<Entry<'c, 'a>>,
     known: HashMap<Identity, Node>,
 }
@@ -172,6 +177,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
             extents: Vec::new(),
             dim_locations: Vec::new(),
             symbols: Vec::new(),
+            multiples: BTreeSet::new(),
             nodes: Vec::new(),
             known: HashMap::new(),
         }
@@ -220,6 +226,24 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
                 Symbol::Size(..) => None,
             });
         numbers.collect()
+    }
+
+    /// The points that a coordinate linearizes; whole runs of a size that is a multiple of their length are all of it.
+    pub(super) fn digits(&self, at: AffineExpr<'c>) -> Option<Digits<'c>> {
+        let mut digits = digits(at, &self.extents, self.context)?;
+        if let Some((size, length)) = digits.whole_runs()
+            && self.multiples.contains(&(size.symbol_position(), length))
+        {
+            digits.extent = size;
+        }
+        Some(digits)
+    }
+
+    /// Notes what a write at some coordinate of a result's axis, whose size only the run knows, says of sizes.
+    pub(super) fn note_written(&mut self, at: AffineExpr<'c>) {
+        let found = digits(at, &self.extents, self.context).and_then(|digits| digits.whole_runs());
+        self.multiples
+            .extend(found.map(|(size, length)| (size.symbol_position(), length)));
     }
 
     /// A node.

@@ -169,6 +169,10 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                     return Ok(false);
                 };
                 let at = self.access(&write.indices(), write.access()?)?;
+                let shape = types::shape(self.results[position].r#type()).unwrap_or_default();
+                for (at, _) in at.iter().zip(shape).filter(|(_, extent)| extent.is_none()) {
+                    self.graph.note_written(*at);
+                }
                 let value = self.value(write.value()?)?;
                 self.program.writes.push(Write {
                     tensor: self.results[position],

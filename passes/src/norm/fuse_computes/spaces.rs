@@ -10,10 +10,7 @@ use std::collections::HashMap;
 use melior::ir::AffineExpr;
 
 use super::graph::{Dim, DimSet, Dims, Graph, Kind, Program, replace};
-use crate::{
-    kernel::digits::{self, Digits},
-    mlir::linear_form::LinearForm,
-};
+use crate::{kernel::digits::Digits, mlir::linear_form::LinearForm};
 
 /// The most parts of a dim that each point combines by itself, as the halves of a head, or the components of a short vector.
 const MOST_PARTS: i64 = 4;
@@ -179,7 +176,7 @@ impl<'c> Match<'c> {
 
 /// The dims whose points a coordinate enumerates from 0 on, as the digits of a mixed-radix number; `None` for any other coordinate.
 fn digits<'c>(graph: &Graph<'c, '_>, at: AffineExpr<'c>) -> Option<Digits<'c>> {
-    digits::digits(at, &graph.extents, graph.context).filter(|digits| digits.first == 0)
+    graph.digits(at).filter(|digits| digits.first == 0)
 }
 
 /// Whether any of a coordinate's digits is a dim of `of`.

@@ -337,6 +337,23 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
 "#,
 };
 
+/// Blocks of 32 along rows and along columns from one read: the launch requires that 32 divides the number of rows.
+pub const QUANTIZED_BOTH_WAYS: Graph = Graph {
+    name: "fp8 by blocks of rows and of columns",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
+    -> (tensor<?x$Nxf8E4M3FN> {norm.name = "q"}, tensor<?x2xf8E8M0FNU> {norm.name = "s"},
+        tensor<?x$Nxf8E4M3FN> {norm.name = "q_columns"}, tensor<?x$Nxf8E8M0FNU> {norm.name = "s_columns", norm.sizes = ["blocks", ""]}) {
+  %q, %s = norm.quantize %x {block = array<i64: 1, $H>, round_down}
+      : tensor<?x$Nx$X> -> tensor<?x$Nxf8E4M3FN> scale(tensor<?x2xf8E8M0FNU>)
+  %qc, %sc = norm.quantize %x {block = array<i64: 32, 1>, round_down}
+      : tensor<?x$Nx$X> -> tensor<?x$Nxf8E4M3FN> scale(tensor<?x$Nxf8E8M0FNU>)
+  return %q, %s, %qc, %sc : tensor<?x$Nxf8E4M3FN>, tensor<?x2xf8E8M0FNU>, tensor<?x$Nxf8E4M3FN>, tensor<?x$Nxf8E8M0FNU>
+}
+"#,
+};
+
 /// Rows split into heads that are normalized separately and joined again, as exporters write it.
 pub const HEADS: Graph = Graph {
     name: "heads, rms_norm, joined",

@@ -5,7 +5,7 @@ use norma_oracle::Fill;
 
 use super::plain;
 use crate::case::{Case, Op};
-use crate::source::graphs::{ADD_RMS_NORM_IN_PLACE, ALL, CROSS_ENTROPY_IN_PLACE};
+use crate::source::graphs::{ADD_RMS_NORM_IN_PLACE, ALL, CROSS_ENTROPY_IN_PLACE, QUANTIZED_BOTH_WAYS};
 
 /// Every case of a function of several ops.
 pub fn cases(cases: &mut Vec<Case>) {
@@ -26,6 +26,11 @@ pub fn cases(cases: &mut Vec<Case>) {
             cases.push(case);
         }
     }
+    for (columns, rows) in [(64, 64), (1024, 32), (64, 0)] {
+        let mut case = plain(Op::Graph(&QUANTIZED_BOTH_WAYS), BF16, columns);
+        case.run.rows = rows;
+        cases.push(case);
+    }
     // Rows that are read twice in loops.
     for graph in [&ADD_RMS_NORM_IN_PLACE, &CROSS_ENTROPY_IN_PLACE] {
         let mut case = plain(Op::Graph(graph), BF16, 20000);
@@ -39,12 +44,12 @@ mod tests {
     use norma_compiler::compile::{Input, Outcome, lower};
     use norma_compiler::{CompileOptions, Level, target::SM_90A};
 
-    use super::{ALL, BF16, Op, plain};
+    use super::{ALL, BF16, Op, QUANTIZED_BOTH_WAYS, plain};
     use crate::source;
 
     #[test]
     fn what_fits_is_one_kernel() {
-        for graph in ALL {
+        for graph in ALL.into_iter().chain([&QUANTIZED_BOTH_WAYS]) {
             let text = source::text(&plain(Op::Graph(graph), BF16, 1024).program);
             let input = Input {
                 name: graph.name,

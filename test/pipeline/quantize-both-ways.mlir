@@ -1,0 +1,19 @@
+// Blocks along rows and along columns come from one read, and a launch requires that the blocks of columns divide the number of rows.
+// RUN: normac %s --emit=kernel | FileCheck %s
+// RUN: norma-sim %s --size m=64 --seeds 2 | FileCheck %s --check-prefix=RIGHT
+// RIGHT: verify {{ *}}right
+// RUN: not norma-sim %s --size m=40 2>&1 | FileCheck %s --check-prefix=PARTIAL
+// PARTIAL: error: the kernels assume that extent 0 of 'x' is a multiple of 32, got 40
+
+// CHECK-LABEL: func.func @quantize_both_ways(
+// CHECK: norm.launch
+// CHECK-NOT: norm.launch
+func.func @quantize_both_ways(%x: tensor<?x64xbf16> {norm.name = "x"})
+    -> (tensor<?x64xf8E4M3FN> {norm.name = "q"}, tensor<?x2xf32> {norm.name = "scale"},
+        tensor<?x64xf8E4M3FN> {norm.name = "q_columns"}, tensor<?x64xf32> {norm.name = "scale_columns"}) {
+  %q, %scale = norm.quantize %x {block = array<i64: 1, 32>} : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN> scale(tensor<?x2xf32>)
+  %q_columns, %scale_columns = norm.quantize %x {block = array<i64: 32, 1>}
+      : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN> scale(tensor<?x64xf32>)
+  return %q, %scale, %q_columns, %scale_columns
+      : tensor<?x64xf8E4M3FN>, tensor<?x2xf32>, tensor<?x64xf8E4M3FN>, tensor<?x64xf32>
+}
