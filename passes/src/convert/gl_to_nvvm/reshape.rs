@@ -15,7 +15,7 @@ use super::{
     emit::{Emit, Value},
     form::Scalars,
     shuffle,
-    tile::Tile,
+    tile::{self, Tile},
 };
 
 /// Lowers `gl.broadcast`.
@@ -134,24 +134,25 @@ pub(super) fn optimization_barrier<'c, 'a>(
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
-    let ty = operands[0].r#type();
-    let count = types::vector_len(ty);
-    let bytes = count * super::tile::element_bytes(&e, types::element(ty))?;
-    // 32-bit words where the vector has whole ones; PTX has registers of 16, 32 and 64 bits.
-    let (bits, constraint) = if bytes.is_multiple_of(4) {
-        (32, "r")
-    } else {
-        (16, "h")
+    let given = operands[0].r#type();
+    let bytes = tile::to_memory(&e, operands[0])?;
+    let count = types::vector_len(given);
+    let element_bytes = tile::element_bytes(&e, types::element(bytes.r#type()))?;
+    // PTX has registers of 16, 32 and 64 bits: an odd number of bytes is widened.
+    let is_odd = !(count * element_bytes).is_multiple_of(2);
+    let (value, element_bytes) = match is_odd {
+        true => {
+            let wide = e.vector_of(count, e.int(16))?;
+            (b.value("arith.extui", &[bytes], wide), 2)
+        }
+        false => (bytes, element_bytes),
     };
-    if !(bytes * 8).is_multiple_of(bits) {
-        return Err(e
-            .unsupported(format!(
-                "expected tiles of 16-bit or wider elements in registers, got {ty}"
-            ))
-            .into());
-    }
-    let words_ty = e.vector_of(bytes * 8 / bits, e.int(bits as u32))?;
-    let words = e.elements(e.bitcast(operands[0], words_ty))?;
+    let (bits, constraint) = match (count * element_bytes).is_multiple_of(4) {
+        true => (32, "r"),
+        false => (16, "h"),
+    };
+    let words_ty = e.vector_of(count * element_bytes * 8 / bits, e.int(bits as u32))?;
+    let words = e.elements(e.bitcast(value, words_ty))?;
     let mut opaque = Vec::with_capacity(words.len());
     for word in words {
         let op = e.inline_ptx(
@@ -163,7 +164,12 @@ pub(super) fn optimization_barrier<'c, 'a>(
         );
         opaque.push(op.result(0)?.into());
     }
-    let result = e.bitcast(e.pack(&opaque)?, ty);
+    let result = e.bitcast(e.pack(&opaque)?, value.r#type());
+    let result = match is_odd {
+        true => b.value("arith.trunci", &[result], bytes.r#type()),
+        false => result,
+    };
+    let result = tile::from_memory(&e, result, types::element(given))?;
     b.replace(op, &[result]);
     Ok(())
 }

@@ -68,13 +68,13 @@ const LOGITS: &[Call] = &[
     Call {
         name: "log_softmax",
         op: "log_softmax",
-        operands: &[("keep", "Nxi8")],
+        operands: &[("keep", "Nxi1")],
         ..Call::PLAIN
     },
     Call {
         name: "softmax of lengths",
         op: "softmax",
-        operands: &[("keep", "?xNxi8"), ("lengths", "?xi32")],
+        operands: &[("keep", "?xNxi1"), ("lengths", "?xi32")],
         attributes: "scale = 0.5 : f32",
         ..Call::PLAIN
     },
