@@ -82,6 +82,18 @@ func.func @part(%x: tensor<?x64xf32> {norm.devices = array<i64: 1, 2>}) -> tenso
 
 // -----
 
+func.func @part_of_a_dynamic_axis(%x: tensor<?x?xf32> {norm.devices = array<i64: 1, 2>}) -> tensor<?xf32> {
+  %s = norm.compute(%a = %x : tensor<?x?xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 32) {
+    // expected-error @below {{unsupported: devices share n, which passes over a part of a sharded axis; supported: the whole axis}}
+    %0 = norm.read %a[%m, %n] : tensor<?x?xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  return %s : tensor<?xf32>
+}
+
+// -----
+
 func.func @square(%x: tensor<64x64xf32> {norm.devices = array<i64: 1, 2>}) -> tensor<64xf32> {
   %s = norm.compute(%a = %x : tensor<64x64xf32>) -> (%o : tensor<64xf32>) space(%m = 64, %n = 64) {
     %0 = norm.read %a[%m, %n] : tensor<64x64xf32>

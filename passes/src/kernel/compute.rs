@@ -6,7 +6,9 @@ use melior::ir::{
 };
 use norma_dialects::norm::{ComputeOp, WriteOp};
 
-use crate::mlir::{affine::simplified, builder::Builder, pass::PassError, types, values::key, walk};
+use crate::mlir::{
+    affine::simplified, builder::Builder, linear_form::LinearForm, pass::PassError, types, values::key, walk,
+};
 
 /// The arguments of a compute's block, in their order.
 #[derive(Clone, Debug)]
@@ -58,8 +60,8 @@ pub fn arguments<'c: 'a, 'a>(compute: ComputeOp<'c, 'a>) -> Result<Arguments<'c,
     })
 }
 
-/// For each write to a result, the extent that it covers along each axis of the result: the coordinate at the last point of the space, plus
-/// one. Extents are expressions over the compute's sizes.
+/// For each write to a result, the extent that it covers along each axis of the result: the greatest coordinate in the space, plus one.
+/// Extents are expressions over the compute's sizes.
 ///
 /// # Errors
 ///
@@ -88,12 +90,14 @@ pub fn reached<'c: 'a, 'a>(
         let indices = write.indices();
         let points = indices.iter().map(last);
         let points = points.collect::<Result<Vec<_>, PassError<'c>>>()?;
-        let points = AffineMap::new(context, 0, extents.symbol_count(), &points);
+        let sizes = extents.symbol_count();
         let access = write.access()?;
         let reached = (0..access.result_count())
             .map(|axis| {
-                let last = access.result(axis)?.compose(points);
-                Ok(simplified(last + constant(1), extents.symbol_count()))
+                let coordinate = access.result(axis)?;
+                let [_, greatest] = LinearForm::extreme_corners(coordinate, &points, sizes, constant(0));
+                let last = coordinate.compose(AffineMap::new(context, 0, sizes, &greatest));
+                Ok(simplified(last + constant(1), sizes))
             })
             .collect::<Result<_, PassError<'c>>>()?;
         found.push(reached);

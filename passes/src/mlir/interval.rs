@@ -89,9 +89,14 @@ impl Interval {
 
     /// Bounds the sum of two numbers.
     pub fn plus(self, other: Self) -> Self {
+        // A sum with a term that has no bound has none either, whatever the other term subtracts.
+        let sum = |a: i64, b: i64, unbounded: i64| match a == unbounded || b == unbounded {
+            true => unbounded,
+            false => a.saturating_add(b),
+        };
         Self {
-            least: self.least.saturating_add(other.least),
-            most: self.most.saturating_add(other.most),
+            least: sum(self.least, other.least, i64::MIN),
+            most: sum(self.most, other.most, i64::MAX),
         }
     }
 
@@ -229,6 +234,14 @@ mod tests {
             };
             assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn a_sum_with_an_unbounded_term_is_unbounded() {
+        let fewer = Interval::SIZE.plus(Interval::exactly(-1));
+        assert_eq!((fewer.least, fewer.bound()), (-1, None));
+        let more = Interval::ANY.plus(Interval::exactly(1));
+        assert_eq!(more, Interval::ANY);
     }
 
     #[test]

@@ -52,6 +52,25 @@ impl LinearForm {
         Some(())
     }
 
+    /// The corners of a box of dims at which `expression` is least and greatest; `lasts` has the last point of each dim, whose first is 0.
+    /// A dim with a negative coefficient is at its last point where the expression is least. An expression that is not linear is taken to
+    /// rise along every dim, as quotients of sums of dims do.
+    pub fn extreme_corners<'c>(
+        expression: AffineExpr<'c>,
+        lasts: &[AffineExpr<'c>],
+        symbols: usize,
+        zero: AffineExpr<'c>,
+    ) -> [Vec<AffineExpr<'c>>; 2] {
+        let form = Self::of(expression, lasts.len(), symbols);
+        let falls = |dim: usize| form.as_ref().is_some_and(|form| form.dims[dim] < 0);
+        let corner = |is_greatest: bool| {
+            let at =
+                |(dim, last): (usize, &AffineExpr<'c>)| if falls(dim) == is_greatest { zero } else { *last };
+            lasts.iter().enumerate().map(at).collect()
+        };
+        [corner(false), corner(true)]
+    }
+
     /// Whether the form is the dim `position` and nothing else.
     pub fn is_dim(&self, position: usize) -> bool {
         self.constant == 0

@@ -6,7 +6,7 @@ use melior::{
 };
 
 use super::{Access, Space};
-use crate::mlir::context;
+use crate::mlir::{context, linear_form::LinearForm};
 
 impl<'c, 'a> Space<'c, 'a> {
     /// The fewest bytes that the kernel must move, as expressions over its sizes. The region of each distinct access counts once, because a
@@ -42,7 +42,7 @@ impl<'c, 'a> Space<'c, 'a> {
         Ok(traffic)
     }
 
-    /// The bytes of the region of a buffer that an access covers, starting from its element at the origin of the space.
+    /// The bytes of the region of a buffer that an access covers, from its least to its greatest coordinate along each axis.
     fn bytes_reached(&self, access: &Access<'c, 'a>) -> AffineExpr<'c> {
         let context = context::of(self.location());
         let last = self
@@ -50,13 +50,13 @@ impl<'c, 'a> Space<'c, 'a> {
             .iter()
             .map(|extent| *extent + AffineExpr::constant(context, -1))
             .collect::<Vec<_>>();
-        let last = AffineMap::new(context, 0, self.sizes.len(), &last);
-        let zeros = vec![AffineExpr::constant(context, 0); self.extents.len()];
-        let first = AffineMap::new(context, 0, self.sizes.len(), &zeros);
+        let zero = AffineExpr::constant(context, 0);
         let bytes = AffineExpr::constant(context, access.element_bytes());
         // A scalar only shifts the region and does not change its size.
         let coordinates = access.coordinates_from_zero();
         coordinates.iter().fold(bytes, |bytes, coordinate| {
+            let corners = LinearForm::extreme_corners(*coordinate, &last, self.sizes.len(), zero);
+            let [first, last] = corners.map(|corner| AffineMap::new(context, 0, self.sizes.len(), &corner));
             // A guard on the coordinate gives its end; without one it extends to the last point of the dims.
             let guard = self.guards.iter().find(|[lhs, _]| lhs == coordinate);
             let end = guard.map_or_else(
@@ -69,7 +69,7 @@ impl<'c, 'a> Space<'c, 'a> {
                 *lhs == negated(*coordinate) && *limit == AffineExpr::constant(context, 1)
             };
             let start = match self.guards.iter().any(starts_at_0) {
-                true => AffineExpr::constant(context, 0),
+                true => zero,
                 false => coordinate.compose(first),
             };
             bytes * (end + negated(start))
@@ -131,6 +131,17 @@ mod tests {
              }",
         );
         assert_eq!(moved, Some(("160".to_owned(), "128".to_owned())));
+    }
+
+    #[test]
+    fn a_row_that_is_walked_backwards_moves_as_much_as_forwards() {
+        let reversed = traffic(
+            "norm.kernel @k(%x: memref<64xf32>, %y: memref<64xf32>) space(%n = 64) {
+               %0 = norm.read %x[63 - %n] : memref<64xf32>
+               norm.write %0, %y[%n] : memref<64xf32>
+             }",
+        );
+        assert_eq!(reversed, Some(("256".to_owned(), "256".to_owned())));
     }
 
     #[test]

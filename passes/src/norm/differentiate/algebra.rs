@@ -23,14 +23,24 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
     /// Represents a value as a sum.
     pub(super) fn sum(&mut self, value: Value<'c, 'a>) -> Sum {
         let (coefficient, product) = self.product(value);
-        Sum::of(coefficient, product)
+        self.sum_of(coefficient, product)
+    }
+
+    /// The empty sum, which is 0.
+    pub(super) fn zero(&self) -> Sum {
+        Sum::zero(self.rounding)
+    }
+
+    /// The sum of one product.
+    pub(super) fn sum_of(&self, coefficient: f64, product: Product) -> Sum {
+        Sum::of(coefficient, product, self.rounding)
     }
 
     /// Multiplies a sum by a coefficient and a product.
     pub(super) fn times(&mut self, sum: &Sum, coefficient: f64, by: &Product) -> Sum {
         let is_long = by.element.is_some() && sum.terms.len() > MOST_PER_ELEMENT;
         let written = is_long.then(|| self.written_out(sum));
-        let mut found = Sum::default();
+        let mut found = self.zero();
         for (product, factor) in &written.as_ref().unwrap_or(sum).terms {
             let mut product = product.clone();
             product.multiply_powers(&by.powers);
@@ -193,9 +203,10 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
             }
             outside.retain(|_, power| *power != 0);
             let group = groups.entry(present).or_default();
-            group.entry(outside).or_default().add_product(coefficient, inside);
+            let sum = group.entry(outside).or_insert_with(|| self.zero());
+            sum.add_product(coefficient, inside);
         }
-        let mut total = Sum::default();
+        let mut total = self.zero();
         for (present, group) in groups {
             for (outside, inside) in self.joined_groups(&present, group) {
                 let reduced = self.reduced(&inside, &present)?;
@@ -226,7 +237,8 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
                 powers: known,
             };
             let inside = self.times(&inside, 1.0, &known);
-            joined.entry(awaited).or_default().add(&inside, 1.0);
+            let sum = joined.entry(awaited).or_insert_with(|| self.zero());
+            sum.add(&inside, 1.0);
         }
         joined
     }
@@ -238,7 +250,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         }
         let (coefficient, value) = match inside.as_product() {
             Some((coefficient, product)) => {
-                let alone = Sum::of(1.0, product.clone());
+                let alone = self.sum_of(1.0, product.clone());
                 (coefficient, self.value(&alone))
             }
             None => (1.0, self.value(inside)),

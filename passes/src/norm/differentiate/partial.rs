@@ -51,8 +51,8 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
 
     fn partial(&mut self, of: Applied<'c, 'a>, partial: &Partial) -> Result<Sum, PassError<'c>> {
         Ok(match partial {
-            Partial::Number(0.0) => Sum::default(),
-            Partial::Number(number) => Sum::of(*number, Product::default()),
+            Partial::Number(0.0) => self.zero(),
+            Partial::Number(number) => self.sum_of(*number, Product::default()),
             Partial::Operand(index) => {
                 let operand = of.op.operand(*index)?;
                 self.sum(operand)
@@ -110,7 +110,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
 
     fn product_of(&mut self, a: &Sum, b: &Sum) -> Sum {
         if a.is_zero() || b.is_zero() {
-            return Sum::default();
+            return self.zero();
         }
         let (coefficient, product) = self.single(b);
         self.times(a, coefficient, &product)

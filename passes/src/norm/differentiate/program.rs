@@ -402,12 +402,13 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         }
         let over = dims - &self.values.facts(value).dims;
         let pending = self.pending.entry(key(value)).or_default();
-        pending.entry(over).or_default().add(adjoint, 1.0);
+        let sum = pending.entry(over).or_insert_with(|| self.values.zero());
+        sum.add(adjoint, 1.0);
     }
 
     /// The adjoint of a value, after all of its uses have contributed.
     fn adjoint(&mut self, value: Value<'c, 'a>) -> Result<Sum, PassError<'c>> {
-        let mut total = Sum::default();
+        let mut total = self.values.zero();
         for (over, sum) in self.pending.remove(&key(value)).unwrap_or_default() {
             total.add(&self.values.summed(&sum, &over)?, 1.0);
         }
@@ -489,7 +490,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         }
         places::check(self.compute.op(), &found, tensor.r#type(), &self.extents)?;
         for place in found {
-            let mut sum = Sum::default();
+            let mut sum = self.values.zero();
             for read in &place.reads {
                 if let Some(adjoint) = self.read.get(&key(read.result()?)) {
                     sum.add(adjoint, 1.0);

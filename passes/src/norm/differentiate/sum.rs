@@ -9,9 +9,18 @@ use std::collections::BTreeMap;
 /// A value of the program, numbered in the order of first use.
 pub(super) type Atom = usize;
 
-/// The relative tolerance for cancellation. Coefficients are rounded to the arithmetic's type, where the product of a number and its
-/// reciprocal differs from 1 by a rounding of each. A sum of two coefficients that is as small as that counts as 0.
-const ROUNDING: f64 = 1.0 / (1 << 22) as f64;
+/// The relative tolerance for cancellation, by the type of the program's arithmetic. Coefficients are rounded to that type, where the
+/// product of a number and its reciprocal differs from 1 by a rounding of each. A sum of two coefficients that is as small as that counts
+/// as 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rounding(f64);
+
+impl Rounding {
+    /// Four units in the last place of numbers with a mantissa of so many bits.
+    pub(super) fn of_mantissa(bits: i32) -> Self {
+        Self(2_f64.powi(2 - bits))
+    }
+}
 
 /// A product of factors, without a coefficient.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,9 +32,10 @@ pub(super) struct Product {
 }
 
 /// A sum of products with their coefficients, none of which is 0.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sum {
     pub(super) terms: BTreeMap<Product, f64>,
+    rounding: Rounding,
 }
 
 impl Product {
@@ -42,9 +52,17 @@ impl Product {
 }
 
 impl Sum {
+    /// The empty sum, which is 0.
+    pub(super) fn zero(rounding: Rounding) -> Self {
+        Self {
+            terms: BTreeMap::new(),
+            rounding,
+        }
+    }
+
     /// The sum of one product.
-    pub(super) fn of(coefficient: f64, product: Product) -> Self {
-        let mut sum = Self::default();
+    pub(super) fn of(coefficient: f64, product: Product, rounding: Rounding) -> Self {
+        let mut sum = Self::zero(rounding);
         sum.add_product(coefficient, product);
         sum
     }
@@ -65,7 +83,7 @@ impl Sum {
     pub(super) fn add_product(&mut self, coefficient: f64, product: Product) {
         let known = self.terms.get(&product).copied().unwrap_or(0.0);
         let sum = known + coefficient;
-        if sum.abs() <= ROUNDING * known.abs().max(coefficient.abs()) {
+        if sum.abs() <= self.rounding.0 * known.abs().max(coefficient.abs()) {
             self.terms.remove(&product);
         } else {
             self.terms.insert(product, sum);
@@ -81,7 +99,7 @@ impl Sum {
 
     /// The sum times a number.
     pub(super) fn scaled(&self, factor: f64) -> Self {
-        let mut scaled = Self::default();
+        let mut scaled = Self::zero(self.rounding);
         scaled.add(self, factor);
         scaled
     }
@@ -89,7 +107,7 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
-    use super::{Product, Sum};
+    use super::{Product, Rounding, Sum};
 
     fn power(atom: usize, power: i32) -> Product {
         Product {
@@ -98,21 +116,36 @@ mod tests {
         }
     }
 
+    fn sum_of(coefficient: f64, mantissa: i32) -> Sum {
+        Sum::of(coefficient, power(0, 1), Rounding::of_mantissa(mantissa))
+    }
+
     #[test]
     fn equal_products_add_up_and_cancel() {
-        let mut sum = Sum::of(2.0, power(0, 1));
+        let mut sum = sum_of(2.0, 24);
         sum.add_product(1.0, power(0, 1));
         assert_eq!(sum.as_product(), Some((3.0, &power(0, 1))));
-        sum.add(&Sum::of(1.0, power(0, 1)), -3.0);
+        sum.add(&sum_of(1.0, 24), -3.0);
         assert!(sum.is_zero());
     }
 
     #[test]
     fn a_third_of_three_is_one_but_for_a_rounding() {
         let third = f64::from(1.0_f32 / 3.0);
-        let mut sum = Sum::of(1.0, power(0, 1));
+        let mut sum = sum_of(1.0, 24);
         sum.add_product(-3.0 * third, power(0, 1));
         assert!(sum.is_zero());
+    }
+
+    #[test]
+    fn a_difference_that_f64_holds_is_no_rounding_there() {
+        let difference = |mantissa: i32| {
+            let mut sum = sum_of(1.0000001, mantissa);
+            sum.add_product(-1.0, power(0, 1));
+            sum
+        };
+        assert!(difference(24).is_zero());
+        assert!(!difference(53).is_zero());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use melior::ir::{
 };
 use norma_dialects::norm::ReduceKind;
 
-use super::sum::{Atom, Product};
+use super::sum::{Atom, Product, Rounding};
 use crate::{
     kernel::reductions,
     mlir::{
@@ -37,6 +37,8 @@ pub(super) struct Values<'c, 'a> {
     pub(super) b: Builder<'c, 'a>,
     /// The type of adjoints and of all arithmetic with them.
     pub(super) float: Type<'c>,
+    /// The tolerance with which coefficients of that type cancel.
+    pub(super) rounding: Rounding,
     /// The program's dims.
     pub(super) dims: Vec<Value<'c, 'a>>,
     /// The number of points of each dim, if it is known.
@@ -58,6 +60,11 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         let mut values = Self {
             b,
             float,
+            rounding: Rounding::of_mantissa(if types::bit_width(float) == Some(64) {
+                53
+            } else {
+                24
+            }),
             dims: dims.to_vec(),
             extents,
             facts: HashMap::new(),

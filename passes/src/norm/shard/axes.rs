@@ -283,7 +283,7 @@ impl Axes {
                     let is_part = coordinate.is_dim()
                         && coordinate.dim_position() == dim
                         && extent.is_constant()
-                        && shape[axis].is_some_and(|whole| whole != extent.constant_value());
+                        && shape[axis] != Some(extent.constant_value());
                     if is_part {
                         let message = format!(
                             "devices share {name}, which passes over a part of a sharded axis; supported: the whole axis"
