@@ -29,4 +29,4 @@ pub use compare::{compare_float, compare_integer};
 pub use convert::convert;
 pub use float::{float, float_once, fused_multiply_add};
 pub use integer::{address, integer, integer_once, select};
-pub use lanes::{LANES, Lanes};
+pub use lanes::{LANES, Lanes, lanes, lanes_where};
