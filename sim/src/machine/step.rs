@@ -55,6 +55,7 @@ impl Machine<'_> {
             }
             let Group { pc, mask, .. } = self.warp(at).groups[index];
             share = share.saturating_sub(1);
+            let mask = self.part_with_others(at, index, self.lanes_at_once(Turn { at, pc, mask }));
             let flow = self.execute_with_undefined(Turn { at, pc, mask });
             if self.schedule.landing == Landing::Eager {
                 self.land_all(at.cluster);
@@ -123,6 +124,21 @@ impl Machine<'_> {
                 }
             }
         }
+    }
+
+    /// Leaves the lanes of a group that are not in `mask` at its instruction, as a group of their own; returns `mask`.
+    fn part_with_others(&mut self, at: At, index: usize, mask: u32) -> u32 {
+        let warp = self.warp(at);
+        let others = warp.groups[index].mask & !mask;
+        if others != 0 {
+            warp.groups[index].mask = mask;
+            warp.groups.push(Group {
+                pc: warp.groups[index].pc,
+                mask: others,
+                state: State::Ready,
+            });
+        }
+        mask
     }
 
     /// Executes instructions that access nothing but the group's own registers. Returns false if that uses up the
