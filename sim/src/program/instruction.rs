@@ -141,7 +141,7 @@ pub enum Instruction {
         to: Register,
         /// Operand.
         a: Register,
-        /// The divisor of [`ApproximateFunction::Divide`]; otherwise equal to `a`.
+        /// The divisor of a division; otherwise equal to `a`.
         b: Register,
     },
     /// A conversion between number types.

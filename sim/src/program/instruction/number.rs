@@ -143,8 +143,10 @@ pub enum ApproximateFunction {
     Sin,
     Cos,
     Tanh,
-    /// `a / b`.
+    /// `a / b`, which is 0 for divisors beyond 2^126 (`div.approx`).
     Divide,
+    /// `a / b` for divisors of any magnitude (`div.full`).
+    DivideFull,
 }
 
 /// A conversion between number types.
