@@ -74,20 +74,26 @@ pub(super) fn arithmetic(
         return float::arithmetic(asm, q, found, root, ty);
     }
     let signed = ty.kind == Kind::Signed;
-    let (high, wide) = (q.take("hi"), q.take("wide"));
-    q.take("lo");
+    let half = match root {
+        "mul" | "mad" => q.one_of(&[("lo", Half::Low), ("hi", Half::High), ("wide", Half::Both)]),
+        _ => None,
+    };
+    let half = half.unwrap_or(Half::Low);
     q.done()?;
     let bits = ty.bits;
-    let sources = sources(asm, found, ty)?;
+    let product = product(ty, half)?;
+    let operands_of_types = found.iter().skip(1).zip([ty, ty, product]);
+    let sources = operands_of_types
+        .map(|(operand, ty)| asm.source(operand, ty))
+        .collect::<Result<Vec<_>>>()?;
     let by_sign = |yes, no| if signed { yes } else { no };
     let result = match (root, &sources[..]) {
         ("add", &[a, b]) => asm.body.integer(IntegerOp::Add, bits, a, b),
         ("sub", &[a, b]) => asm.body.integer(IntegerOp::Sub, bits, a, b),
-        ("mul", &[a, b]) => multiply(asm, ty, high, wide, a, b)?,
+        ("mul", &[a, b]) => multiply(asm, ty, half, a, b),
         ("mad", &[a, b, c]) => {
-            let product = multiply(asm, ty, high, wide, a, b)?;
-            let bits = if wide { bits * 2 } else { bits };
-            asm.body.integer(IntegerOp::Add, bits, product, c)
+            let multiplied = multiply(asm, ty, half, a, b);
+            asm.body.integer(IntegerOp::Add, product.bits, multiplied, c)
         }
         ("div", &[a, b]) => {
             let op = by_sign(IntegerOp::DivSigned, IntegerOp::DivUnsigned);
@@ -115,41 +121,45 @@ pub(super) fn arithmetic(
     give(asm, found, result)
 }
 
-fn multiply(
-    asm: &mut Assembly<'_, '_>,
-    ty: Type,
-    high: bool,
-    wide: bool,
-    a: Register,
-    b: Register,
-) -> Result<Register> {
-    let (bits, signed) = (ty.bits, ty.kind == Kind::Signed);
-    if high {
-        let op = if signed {
-            IntegerOp::MulHighSigned
-        } else {
-            IntegerOp::MulHighUnsigned
-        };
-        return Ok(asm.body.integer(op, bits, a, b));
+/// The part of a product that an integer multiplication gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Low,
+    High,
+    /// All of it (`.wide`).
+    Both,
+}
+
+/// The type of a product, and of what `mad` adds to it (PTX ISA, "mad").
+fn product(ty: Type, half: Half) -> Result<Type> {
+    match half {
+        Half::Low | Half::High => Ok(ty),
+        Half::Both if ty.bits > 32 => Err(invalid("has .wide of 64 bits")),
+        Half::Both => Ok(Type {
+            bits: ty.bits * 2,
+            ..ty
+        }),
     }
-    if !wide {
-        return Ok(asm.body.integer(IntegerOp::Mul, bits, a, b));
-    }
-    if bits > 32 {
-        return Err(invalid("has .wide of 64 bits"));
-    }
+}
+
+fn multiply(asm: &mut Assembly<'_, '_>, ty: Type, half: Half, a: Register, b: Register) -> Register {
+    let (from, signed) = (ty.bits, ty.kind == Kind::Signed);
     let widen = |asm: &mut Assembly<'_, '_>, register| match signed {
-        true => asm.body.convert(
-            Conversion::SignExtend {
-                from: bits,
-                to: bits * 2,
-            },
-            register,
-        ),
+        true => {
+            let to = from * 2;
+            asm.body.convert(Conversion::SignExtend { from, to }, register)
+        }
         false => register,
     };
-    let (a, b) = (widen(asm, a), widen(asm, b));
-    Ok(asm.body.integer(IntegerOp::Mul, bits * 2, a, b))
+    match half {
+        Half::Low => asm.body.integer(IntegerOp::Mul, from, a, b),
+        Half::High if signed => asm.body.integer(IntegerOp::MulHighSigned, from, a, b),
+        Half::High => asm.body.integer(IntegerOp::MulHighUnsigned, from, a, b),
+        Half::Both => {
+            let (a, b) = (widen(asm, a), widen(asm, b));
+            asm.body.integer(IntegerOp::Mul, from * 2, a, b)
+        }
+    }
 }
 
 /// Instructions on bits.
