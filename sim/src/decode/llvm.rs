@@ -5,7 +5,7 @@
 
 mod aggregate;
 pub(super) mod arithmetic;
-mod atomic;
+pub(super) mod atomic;
 mod call;
 mod cast;
 mod constant;

@@ -34,6 +34,11 @@ pub fn combine(
     }
 }
 
+/// Whether PTX has the operation on values of that format.
+pub fn exists(op: AtomicOp, format: AtomicFormat) -> bool {
+    combine(op, format, false, 0, 0, 0).is_some()
+}
+
 /// Bytes of memory that an atomic operation works on.
 pub fn bytes(format: AtomicFormat) -> usize {
     match format {
@@ -267,5 +272,8 @@ mod tests {
             integer(AtomicOp::Add, AtomicFormat::Pair(Format::F32), 1, 1),
             None
         );
+        assert!(!exists(AtomicOp::Increment, AtomicFormat::Float(Format::F16)));
+        assert!(!exists(AtomicOp::Add, AtomicFormat::Float(Format::F8E5M2)));
+        assert!(exists(AtomicOp::Max, AtomicFormat::Pair(Format::BF16)));
     }
 }

@@ -150,7 +150,10 @@ fn bulk(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand], r
     }
     let reduce = match reduces {
         false => None,
-        true => Some((reduction(q, false)?, atomic_format(q.ty()?)?)),
+        true => {
+            let op = reduction(q, false)?;
+            Some((op, atomic_format(op, q.ty()?)?))
+        }
     };
     q.done()?;
     let form = Bulk {

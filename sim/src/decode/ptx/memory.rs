@@ -1,7 +1,10 @@
 //! Loads, stores, atomic operations, and hints such as prefetches.
 
 use super::{
-    super::error::{Result, invalid, unsupported},
+    super::{
+        error::{Result, invalid, unsupported},
+        llvm::atomic::check as check_atomic,
+    },
     assembly::{Assembly, HALF, WORD, operands},
     qualifiers::{Kind, Qualifiers, Type},
     statement::Operand,
@@ -169,7 +172,7 @@ pub(super) fn atomic(
     let op = reduction(q, gives)?;
     let ty = q.ty()?;
     q.done()?;
-    let format = atomic_format(ty)?;
+    let format = atomic_format(op, ty)?;
     let (to, rest) = match found {
         [to, rest @ ..] if gives => (Some(asm.destination(to)?), rest),
         all => (None, all),
@@ -219,15 +222,17 @@ pub(super) fn reduction(q: &mut Qualifiers<'_>, gives: bool) -> Result<AtomicOp>
     }
 }
 
-/// The format of the values of an atomic instruction of that type.
-pub(super) fn atomic_format(ty: Type) -> Result<AtomicFormat> {
-    Ok(match ty.kind {
+/// The format of the values of an atomic instruction of that operation and type.
+pub(super) fn atomic_format(op: AtomicOp, ty: Type) -> Result<AtomicFormat> {
+    let format = match ty.kind {
         Kind::Bits | Kind::Unsigned => AtomicFormat::Unsigned(ty.bits),
         Kind::Signed => AtomicFormat::Signed(ty.bits),
         Kind::Float(format) => AtomicFormat::Float(format),
         Kind::Pair(format @ (Format::F16 | Format::BF16)) => AtomicFormat::Pair(format),
         Kind::Pair(_) | Kind::Predicate => return Err(unsupported("has a type that is not modelled")),
-    })
+    };
+    check_atomic(op, format)?;
+    Ok(format)
 }
 
 /// `createpolicy`: a policy changes nothing that can be observed, so it is a constant.
