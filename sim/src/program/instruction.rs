@@ -458,12 +458,8 @@ pub enum Instruction {
     },
     /// A prefetch, which changes nothing. The machine ignores it, whatever memory it names.
     Prefetch {
-        /// The memory.
-        space: Space,
         /// The address.
         address: Register,
-        /// Bytes that it covers.
-        bytes: u32,
     },
     /// Branches to another block.
     Branch(Edge),

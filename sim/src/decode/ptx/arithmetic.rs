@@ -2,7 +2,7 @@
 
 use super::{
     super::error::{Result, invalid, unsupported},
-    assembly::{Assembly, HALF, PREDICATE, operands},
+    assembly::{Assembly, B32, PREDICATE, operands},
     float,
     qualifiers::{Kind, Qualifiers, Type},
     statement::Operand,
@@ -207,7 +207,7 @@ fn shift(asm: &mut Assembly<'_, '_>, found: &[Operand], ty: Type, left: bool) ->
     let [_, a, b] = found else {
         return Err(operands(found));
     };
-    let (a, b) = (asm.source(a, ty)?, asm.source(b, HALF)?);
+    let (a, b) = (asm.source(a, ty)?, asm.source(b, B32)?);
     let bits = ty.bits;
     let signed = ty.kind == Kind::Signed && !left;
     let last = asm.body.constant(u64::from(bits) - 1);

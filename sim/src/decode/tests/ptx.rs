@@ -53,7 +53,7 @@ fn loads_and_stores() {
             ..
         }];
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$2], $3, [$2];" => [Instruction::StoreAsync { address: SHARED, bytes: 4, mbarrier: SHARED, .. }];
-        "prefetch.global.L2 [$1];" => [Instruction::Prefetch { space: Space::Global, address: GLOBAL, .. }];
+        "prefetch.global.L2 [$1];" => [Instruction::Prefetch { address: GLOBAL }];
     }
 }
 
