@@ -186,6 +186,7 @@ impl Machine<'_> {
             let place = offset + index * size;
             if let Some(old) = region.peek(place, size) {
                 let new = atomic::combine(op, format, false, old as u64, operand, 0);
+                debug_assert!(new.is_some(), "decoding has let {op:?} on {format:?} pass");
                 region.poke(place, size, u128::from(new.unwrap_or(old as u64)));
             }
         }
