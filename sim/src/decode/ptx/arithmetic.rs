@@ -74,25 +74,27 @@ pub(super) fn arithmetic(
         return float::arithmetic(asm, q, found, root, ty);
     }
     let signed = ty.kind == Kind::Signed;
-    let half = match root {
-        "mul" | "mad" => q.one_of(&[("lo", Half::Low), ("hi", Half::High), ("wide", Half::Both)]),
+    let kept = match root {
+        "mul" | "mad" => q.one_of(&[("lo", Kept::Low), ("hi", Kept::High), ("wide", Kept::Whole)]),
         _ => None,
     };
-    let half = half.unwrap_or(Half::Low);
+    let kept = kept.unwrap_or(Kept::Low);
     q.done()?;
     let bits = ty.bits;
-    let product = product(ty, half)?;
-    let operands_of_types = found.iter().skip(1).zip([ty, ty, product]);
-    let sources = operands_of_types
-        .map(|(operand, ty)| asm.source(operand, ty))
-        .collect::<Result<Vec<_>>>()?;
+    let product = product(ty, kept)?;
+    let types = [ty, ty, product];
+    let sources = found.iter().skip(1).enumerate().map(|(index, operand)| {
+        let ty = types.get(index).ok_or_else(|| operands(found))?;
+        asm.source(operand, *ty)
+    });
+    let sources = sources.collect::<Result<Vec<_>>>()?;
     let by_sign = |yes, no| if signed { yes } else { no };
     let result = match (root, &sources[..]) {
         ("add", &[a, b]) => asm.body.integer(IntegerOp::Add, bits, a, b),
         ("sub", &[a, b]) => asm.body.integer(IntegerOp::Sub, bits, a, b),
-        ("mul", &[a, b]) => multiply(asm, ty, half, a, b),
+        ("mul", &[a, b]) => multiply(asm, ty, kept, a, b),
         ("mad", &[a, b, c]) => {
-            let multiplied = multiply(asm, ty, half, a, b);
+            let multiplied = multiply(asm, ty, kept, a, b);
             asm.body.integer(IntegerOp::Add, product.bits, multiplied, c)
         }
         ("div", &[a, b]) => {
@@ -121,28 +123,28 @@ pub(super) fn arithmetic(
     give(asm, found, result)
 }
 
-/// The part of a product that an integer multiplication gives.
+/// The part of a product that an integer multiplication keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
+enum Kept {
     Low,
     High,
     /// All of it (`.wide`).
-    Both,
+    Whole,
 }
 
 /// The type of a product, and of what `mad` adds to it (PTX ISA, "mad").
-fn product(ty: Type, half: Half) -> Result<Type> {
-    match half {
-        Half::Low | Half::High => Ok(ty),
-        Half::Both if ty.bits > 32 => Err(invalid("has .wide of 64 bits")),
-        Half::Both => Ok(Type {
+fn product(ty: Type, kept: Kept) -> Result<Type> {
+    match kept {
+        Kept::Low | Kept::High => Ok(ty),
+        Kept::Whole if ty.bits > 32 => Err(invalid("has .wide of 64 bits")),
+        Kept::Whole => Ok(Type {
             bits: ty.bits * 2,
             ..ty
         }),
     }
 }
 
-fn multiply(asm: &mut Assembly<'_, '_>, ty: Type, half: Half, a: Register, b: Register) -> Register {
+fn multiply(asm: &mut Assembly<'_, '_>, ty: Type, kept: Kept, a: Register, b: Register) -> Register {
     let (from, signed) = (ty.bits, ty.kind == Kind::Signed);
     let widen = |asm: &mut Assembly<'_, '_>, register| match signed {
         true => {
@@ -151,11 +153,11 @@ fn multiply(asm: &mut Assembly<'_, '_>, ty: Type, half: Half, a: Register, b: Re
         }
         false => register,
     };
-    match half {
-        Half::Low => asm.body.integer(IntegerOp::Mul, from, a, b),
-        Half::High if signed => asm.body.integer(IntegerOp::MulHighSigned, from, a, b),
-        Half::High => asm.body.integer(IntegerOp::MulHighUnsigned, from, a, b),
-        Half::Both => {
+    match kept {
+        Kept::Low => asm.body.integer(IntegerOp::Mul, from, a, b),
+        Kept::High if signed => asm.body.integer(IntegerOp::MulHighSigned, from, a, b),
+        Kept::High => asm.body.integer(IntegerOp::MulHighUnsigned, from, a, b),
+        Kept::Whole => {
             let (a, b) = (widen(asm, a), widen(asm, b));
             asm.body.integer(IntegerOp::Mul, from * 2, a, b)
         }

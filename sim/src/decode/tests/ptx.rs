@@ -378,6 +378,8 @@ fn what_is_wrong_with_ptx_is_said() {
         message("cp.reduce.async.bulk.global.shared::cta.bulk_group.xor.f16 [$1], [$2], $3;")
             .contains("operation Xor on Float(F16), which PTX does not have")
     );
+    assert!(message("mad.lo.s32 $0, $3, $3, $3, $3;").contains("operands"));
+    assert!(message("add.wide.s32 $0, $3, $3;").contains("'.wide'"));
     assert!(message("mov.b32 $9, 1;").contains("$9 of 8"));
     assert!(message("mov.b32 $3, 1;").contains("only an input"));
     assert!(message("mov.b32 $0, nobody;").contains("'nobody'"));
