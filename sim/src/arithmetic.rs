@@ -28,5 +28,5 @@ pub use bytes::{permute_bytes, repack};
 pub use compare::{compare_float, compare_integer};
 pub use convert::convert;
 pub use float::{float, float_once, fused_multiply_add};
-pub use integer::{address, integer, integer_once, select};
-pub use lanes::{LANES, Lanes};
+pub use integer::{address, integer, select};
+pub use lanes::{LANES, Lanes, lanes, lanes_where};

@@ -71,8 +71,6 @@ pub enum FindingKind {
     Trap,
     /// A read of another kernel's result before `griddepcontrol.wait`.
     GridDependency,
-    /// Results that differ between schedules.
-    NonDeterminism,
     /// A CTA that executes more instructions than the limit allows.
     Endless,
 }
@@ -106,7 +104,7 @@ impl FindingKind {
             // An uninitialized read, and more so a deadlock, often follows from a race, a missing fence or a misused
             // barrier.
             Self::Uninitialized => 1,
-            Self::Deadlock | Self::NonDeterminism | Self::Endless => 2,
+            Self::Deadlock | Self::Endless => 2,
             _ => 0,
         }
     }
@@ -132,7 +130,6 @@ impl FindingKind {
             Self::Registers => "register budget",
             Self::Trap => "trap",
             Self::GridDependency => "grid dependency",
-            Self::NonDeterminism => "non-determinism",
             Self::Endless => "endless kernel",
         }
     }

@@ -5,22 +5,22 @@
 //! [`Launch`] of one of its kernels on a [`Memory`] and gives an [`Outcome`]: findings, counts, and the memory as the
 //! kernel left it. See `sim/README.md` for what is modelled and how.
 
-pub mod address;
+mod address;
 pub mod arithmetic;
-pub mod copy;
+mod copy;
 pub mod decode;
 pub mod finding;
 pub mod launch;
 mod machine;
-pub mod mbarrier;
+mod mbarrier;
 pub mod memory;
 pub mod mutation;
 pub mod options;
 pub mod program;
-pub mod race;
+mod race;
 mod splitmix;
 pub mod traffic;
-pub mod warp_exchange;
+mod warp_exchange;
 
 pub use finding::{Finding, FindingKind, MemoryPlace, Note, ThreadPlace};
 pub use launch::{Argument, Launch, TensorMap};

@@ -16,8 +16,8 @@ use thiserror::Error;
 
 /// The largest count of arrivals or transactions of a phase.
 pub const LARGEST_COUNT: u32 = (1 << 20) - 1;
-/// The size of an mbarrier, and its alignment.
-pub const MBARRIER_BYTES: u64 = 8;
+/// Bytes of an mbarrier, and its alignment (PTX ISA, "Size and alignment of mbarrier object").
+pub const MBARRIER_BYTES: usize = 8;
 
 /// Marks the opaque state that an arrive returns; the low bits are the phase.
 const STATE_TAG: u64 = 0xb << 60;
@@ -70,8 +70,11 @@ pub enum PhaseChange {
 /// One mbarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mbarrier {
+    /// Arrivals that each new phase begins with.
     expected: u32,
+    /// Arrivals that the current phase still needs.
     pending: u32,
+    /// Bytes that the current phase still waits for; negative if more bytes have arrived than were expected so far.
     transactions: i32,
     phase: u64,
 }
@@ -91,21 +94,6 @@ impl Mbarrier {
     /// The number of the current phase, from 0.
     pub fn phase(&self) -> u64 {
         self.phase
-    }
-
-    /// Arrivals that the current phase still needs.
-    pub fn pending(&self) -> u32 {
-        self.pending
-    }
-
-    /// Arrivals that each new phase begins with.
-    pub fn expected(&self) -> u32 {
-        self.expected
-    }
-
-    /// Bytes that the current phase still waits for; negative if more bytes have arrived than were expected so far.
-    pub fn transactions(&self) -> i32 {
-        self.transactions
     }
 
     /// The opaque state of the current phase, as an arrive returns it; to be taken before arriving.
@@ -243,7 +231,7 @@ mod tests {
         let mut m = mbarrier(3);
         assert_eq!(m.arrive(2), Ok(Pending));
         assert_eq!(m.arrive(1), Ok(Completed(0)));
-        assert_eq!((m.phase(), m.pending()), (1, 3));
+        assert_eq!((m.phase(), m.pending), (1, 3));
     }
 
     #[test]
@@ -255,7 +243,7 @@ mod tests {
         assert_eq!(m.complete_transaction(16), Ok(Completed(0)));
         // Bytes may come before they are expected.
         assert_eq!(m.complete_transaction(64), Ok(Pending));
-        assert_eq!(m.transactions(), -64);
+        assert_eq!(m.transactions, -64);
         assert_eq!(m.expect_transaction(64), Ok(Pending));
         assert_eq!(m.arrive(1), Ok(Completed(1)));
     }
@@ -266,7 +254,7 @@ mod tests {
         assert_eq!(m.arrive(1), Ok(Completed(0)));
         assert_eq!(m.complete_transaction(64), Ok(Pending));
         assert_eq!(m.arrive(1), Ok(Pending), "phase 1 is short of 64 expected bytes");
-        assert_eq!(m.transactions(), -64);
+        assert_eq!(m.transactions, -64);
     }
 
     #[test]
@@ -322,7 +310,7 @@ mod tests {
             m.complete_transaction(1 << 40),
             Err(MbarrierFault::TransactionRange { .. })
         ));
-        assert_eq!(m.transactions(), LARGEST_COUNT as i32, "a fault changes nothing");
+        assert_eq!(m.transactions, LARGEST_COUNT as i32, "a fault changes nothing");
     }
 
     #[test]

@@ -3,12 +3,12 @@
 //! Offsets and sizes are in bytes. Reading memory that nobody wrote gives garbage that depends on the seed, so that a
 //! result computed from it differs between seeds.
 
-pub mod atomic;
-pub mod global;
+pub(crate) mod atomic;
+mod global;
 mod initialized;
-pub mod region;
-pub mod shared;
+mod region;
+mod shared;
 
 pub use global::{Buffer, BufferAccess, Contents, Memory};
-pub use region::{Fault, Region, WIDEST};
-pub use shared::SharedMemory;
+pub(crate) use region::{Fault, Region, WIDEST};
+pub(crate) use shared::SharedMemory;

@@ -9,17 +9,17 @@
 //! extended by what GPUs need: strong accesses, which may be unordered without racing, asynchronous agents, and the
 //! proxies of the PTX memory consistency model.
 
-pub mod access;
-pub mod clock;
+mod access;
+mod clock;
 mod history;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod rules;
-pub mod shadow;
+mod shadow;
 #[cfg(test)]
 mod threads;
 
-pub use access::{Accessor, Conflict, ConflictKind, Past, Proxy, What};
+pub use access::{Accessor, Conflict, ConflictKind, Proxy, What};
 pub use clock::{Agent, Clock, Event, Time};
 pub use shadow::Shadow;

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::arithmetic::{LANES, Lanes};
+use crate::arithmetic::{LANES, Lanes, lanes};
 use crate::program::SiteId;
 
 const BANKS: usize = 32;
@@ -107,8 +107,7 @@ impl Traffic {
 
     /// Counts an access to global memory: the lanes of `mask`, each `bytes` at its address.
     pub fn count_global(&mut self, site: SiteId, writes: bool, mask: u32, addresses: &Lanes, bytes: u32) {
-        let lanes = (0..LANES).filter(|lane| mask >> lane & 1 == 1);
-        let spans = merged_spans(lanes.map(|lane| (addresses[lane], u64::from(bytes))));
+        let spans = merged_spans(lanes(mask).map(|lane| (addresses[lane], u64::from(bytes))));
         self.global.entry(site).or_default().count(writes, &spans);
     }
 

@@ -3,7 +3,7 @@
 //! Pure functions on the registers of the lanes that take part. Before it calls one, the machine ensures that these are
 //! the lanes named by the member mask, and that all of them have arrived.
 
-use crate::arithmetic::{LANES, Lanes};
+use crate::arithmetic::{Lanes, lanes, lanes_where};
 use crate::program::{ShuffleKind, VoteKind, WarpReduceOp};
 
 /// The results of a shuffle besides its values.
@@ -65,12 +65,8 @@ pub fn shuffle(
 /// [`VoteKind::MatchAll`] gives the mask if all values are equal and 0 otherwise; its predicate is whether that is not
 /// 0.
 pub fn vote(kind: VoteKind, mask: u32, to: &mut Lanes, value: &Lanes) {
-    let holding = lanes(mask).fold(0, |set, lane| set | u32::from(value[lane] & 1 == 1) << lane);
-    let same_as = |lane: usize| {
-        lanes(mask)
-            .filter(|other| value[*other] == value[lane])
-            .fold(0u32, |set, other| set | 1 << other)
-    };
+    let holding = lanes_where(mask, |lane| value[lane] & 1 == 1);
+    let same_as = |lane: usize| lanes_where(mask, |other| value[other] == value[lane]);
     for lane in lanes(mask) {
         to[lane] = match kind {
             VoteKind::All => u64::from(holding == mask),
@@ -118,13 +114,10 @@ pub fn elect(mask: u32, choice: u64) -> Option<u32> {
         .map(|lane| lane as u32)
 }
 
-fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arithmetic::LANES;
 
     const FULL: u32 = u32::MAX;
 

@@ -9,7 +9,7 @@
 
 use norma_bundle::Element;
 
-use super::lanes::{LANES, Lanes};
+use super::lanes::{Lanes, lanes};
 use super::{format, nan};
 use crate::options::Approximation;
 use crate::program::{ApproximateFunction, Format};
@@ -31,7 +31,7 @@ pub fn approximate(
         0
     };
     let flushed = |bits| format::flush_below(below, 1 << 31, bits);
-    for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
+    for lane in lanes(mask) {
         let (x, y) = (flushed(a[lane]) as u32, flushed(b[lane]) as u32);
         let err = match approximation {
             Approximation::Exact => None,
@@ -70,6 +70,8 @@ fn evaluate(function: ApproximateFunction, a: f32, b: f32, err: Option<bool>) ->
     let two_to = |exponent: f64| libm::exp2(exponent);
     match function {
         ApproximateFunction::Divide => divide(a, b, err),
+        // div.full: "the maximum ulp error is 2 across the full range of inputs".
+        ApproximateFunction::DivideFull => near(x / f64::from(b), Bound::Ulps(2.0), err),
         // rcp: "the maximum ulp error is 1 across the full range of inputs".
         ApproximateFunction::Reciprocal => near(1.0 / x, Bound::Ulps(1.0), err),
         // sqrt: "the maximum relative error over the entire positive finite floating-point range is 2^-23"; the square
@@ -115,7 +117,7 @@ fn evaluate(function: ApproximateFunction, a: f32, b: f32, err: Option<bool>) ->
     }
 }
 
-/// div: "computed as d = a * (1/b). For |b| in [2^-126, 2^126], the maximum ulp error is 2. For 2^126 < |b| < 2^128, if
+/// div.approx: "computed as d = a * (1/b). For |b| in [2^-126, 2^126], the maximum ulp error is 2. For 2^126 < |b| < 2^128, if
 /// a is infinity, div.approx.f32 returns NaN, otherwise it returns a sign-preserving zero."
 fn divide(a: f32, b: f32, err: Option<bool>) -> f32 {
     let limit = f32::from_bits((126 + 127) << 23);
@@ -150,6 +152,7 @@ fn near(exact: f64, bound: Bound, err: Option<bool>) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lanes::LANES;
     use super::*;
     use ApproximateFunction::*;
     use proptest::prelude::*;
@@ -209,6 +212,19 @@ mod tests {
     }
 
     #[test]
+    fn full_division_takes_divisors_of_any_magnitude() {
+        let large = 2f32.powi(127);
+        for approximation in [Approximation::Exact, Approximation::Adversarial] {
+            let once = |a, b| once(DivideFull, approximation, false, a, b);
+            assert!((once(-large, large) + 1.0).abs() <= 2.0 * f32::EPSILON);
+            assert!((once(f32::MAX, f32::MAX) - 1.0).abs() <= 2.0 * f32::EPSILON);
+            assert_eq!(once(f32::INFINITY, large), f32::INFINITY);
+            assert_eq!(once(1.0, f32::INFINITY), 0.0);
+            assert!(once(0.0, 0.0).is_nan());
+        }
+    }
+
+    #[test]
     fn flushed_operands_are_zeros() {
         let subnormal = f32::from_bits(0x8000_0001);
         assert_eq!(
@@ -247,7 +263,9 @@ mod tests {
             prop_assert!(relative(adversarial(SquareRoot, x), wide.sqrt()) <= 2f64.powi(-23));
             prop_assert!(relative(adversarial(ReciprocalSquareRoot, x), wide.sqrt().recip()) <= 2f64.powf(-22.9));
             prop_assert!(relative(adversarial(Reciprocal, x), wide.recip()) <= 2f64.powi(-23));
-            prop_assert!(relative(adversarial(Divide, x), wide / f64::from(y)) <= 2f64.powi(-22));
+            for divide in [Divide, DivideFull] {
+                prop_assert!(relative(adversarial(divide, x), wide / f64::from(y)) <= 2f64.powi(-22));
+            }
             if !(0.5..2.0).contains(&x) {
                 prop_assert!(relative(adversarial(Log2, x), wide.log2()) <= 2f64.powi(-22) * (1.0 + 1e-9));
             }

@@ -1,6 +1,6 @@
 //! Conversions between number types.
 
-use super::lanes::{LANES, Lanes, map1};
+use super::lanes::{Lanes, lanes, map1};
 use super::{format, nan, round_to_odd, rounding, sixteen_bits};
 use crate::program::{Conversion, Format, Rounding};
 
@@ -73,7 +73,7 @@ fn unused(bits: u8) -> u32 {
 }
 
 fn one_by_one(mask: u32, to: &mut Lanes, from: &Lanes, f: impl Fn(u64) -> u64) {
-    for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
+    for lane in lanes(mask) {
         to[lane] = f(from[lane]);
     }
 }
@@ -141,6 +141,7 @@ fn float_to_integer(value: f64, bits: u8, signed: bool, rounding: Rounding) -> u
 
 #[cfg(test)]
 mod tests {
+    use super::super::lanes::LANES;
     use super::*;
     use half::f16;
     use proptest::prelude::*;

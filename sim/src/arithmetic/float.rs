@@ -4,7 +4,7 @@
 //! sums, products, quotients and square roots gives what one rounding of the exact result gives, as f64 has more than
 //! twice their precision (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995).
 
-use super::lanes::{LANES, Lanes, map2, map3};
+use super::lanes::{LANES, Lanes, lanes, map2, map3};
 use super::number::Number;
 use super::sign::signs;
 use super::{format, nan, round_to_odd, rounding};
@@ -141,7 +141,7 @@ fn flush_tiny_products(mask: u32, to: &mut Lanes, [a, b, c]: [&Lanes; 3]) {
         return;
     }
     let load = |bits| rounding::widen(Format::F32, format::flush_below(smallest, sign, bits));
-    for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
+    for lane in lanes(mask) {
         // Rounding to odd never reaches a power of two from below.
         let exact = round_to_odd::product_sum(load(a[lane]), load(b[lane]), load(c[lane]));
         if to[lane] & !sign == smallest && exact.abs() < f64::from(f32::MIN_POSITIVE) {
@@ -219,7 +219,7 @@ fn rounded(
     let below = if flush { format::smallest_normal(format) } else { 0 };
     let load = |bits| rounding::widen(format, format::flush_below(below, sign, bits));
     let smallest = rounding::widen(format, below);
-    for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
+    for lane in lanes(mask) {
         let exact = compute(load(a[lane]), load(b[lane]), load(c[lane]));
         // A result that is subnormal before rounding is flushed.
         let kept = if exact.abs() < smallest {

@@ -1,24 +1,10 @@
 //! The bit patterns of float formats.
 
-use norma_bundle::Element;
-
 use crate::program::Format;
-
-/// The storage type of a format.
-pub(super) fn element(format: Format) -> Element {
-    match format {
-        Format::F64 => Element::F64,
-        Format::F32 => Element::F32,
-        Format::F16 => Element::F16,
-        Format::BF16 => Element::BF16,
-        Format::F8E4M3FN => Element::F8E4M3FN,
-        Format::F8E5M2 => Element::F8E5M2,
-    }
-}
 
 /// The bit that is the sign.
 pub(super) fn sign_bit(format: Format) -> u64 {
-    1 << (8 * element(format).bytes() - 1)
+    1 << (format.bits() - 1)
 }
 
 /// The smallest magnitude that is not subnormal, as a pattern.
@@ -52,11 +38,11 @@ pub(super) fn mantissa_bits(format: Format) -> u32 {
 pub(super) fn infinity(format: Format) -> u64 {
     match format {
         Format::F8E4M3FN => largest_finite(format),
-        _ => element(format).encode_float(f64::INFINITY),
+        _ => format.element().encode_float(f64::INFINITY),
     }
 }
 
 /// The magnitude of a format's largest finite number, as a pattern.
 pub(super) fn largest_finite(format: Format) -> u64 {
-    element(format).encode_float(element(format).largest_finite())
+    format.element().encode_float(format.element().largest_finite())
 }

@@ -4,7 +4,7 @@
 //! width (PTX ISA, "Logic and Shift Instructions": shl, shr), a quotient by zero and its remainder have all bits
 //! set, and the smallest number divided by -1 wraps.
 
-use super::lanes::{LANES, Lanes, map2, map3};
+use super::lanes::{Lanes, map2, map3};
 use crate::program::IntegerOp;
 
 /// How many bits of a register an operation works on.
@@ -65,13 +65,6 @@ pub fn integer(op: IntegerOp, bits: u8, mask: u32, to: &mut Lanes, a: &Lanes, b:
         64 => of_width(W64, op, mask, to, a, b),
         _ => of_width(AnyWidth(bits), op, mask, to, a, b),
     }
-}
-
-/// [`integer`] for a single value.
-pub fn integer_once(op: IntegerOp, bits: u8, a: u64, b: u64) -> u64 {
-    let mut to = [0; LANES];
-    integer(op, bits, 1, &mut to, &[a; LANES], &[b; LANES]);
-    to[0]
 }
 
 /// [`crate::program::Instruction::Address`]: `a + b * scale`, `b` sign-extended from `bits`.
@@ -153,6 +146,7 @@ fn of_width(w: impl Width, op: IntegerOp, mask: u32, to: &mut Lanes, a: &Lanes, 
 
 #[cfg(test)]
 mod tests {
+    use super::super::lanes::LANES;
     use super::*;
     use proptest::prelude::*;
 
@@ -218,6 +212,12 @@ mod tests {
         IntegerOp::BitReverse,
         IntegerOp::AbsSigned,
     ];
+
+    fn integer_once(op: IntegerOp, bits: u8, a: u64, b: u64) -> u64 {
+        let mut to = [0; LANES];
+        integer(op, bits, 1, &mut to, &[a; LANES], &[b; LANES]);
+        to[0]
+    }
 
     #[test]
     fn all_operations_on_all_bytes() {

@@ -9,6 +9,26 @@ pub const LANES: usize = 32;
 /// One register of every lane of a warp.
 pub type Lanes = [u64; LANES];
 
+/// The lanes of a mask, lowest first.
+pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        if rest == 0 {
+            return None;
+        }
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        Some(lane)
+    })
+}
+
+/// The lanes of a mask for which `holds` is true, as a mask.
+pub fn lanes_where(mask: u32, holds: impl Fn(usize) -> bool) -> u32 {
+    lanes(mask)
+        .filter(|lane| holds(*lane))
+        .fold(0, |mask, lane| mask | 1 << lane)
+}
+
 /// `to[i] = f(a[i])` for the lanes of `mask`.
 #[inline(always)]
 pub(super) fn map1(mask: u32, to: &mut Lanes, a: &Lanes, f: impl Fn(u64) -> u64) {
@@ -75,6 +95,14 @@ fn every_lane_avx2(to: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, f: impl Fn(u
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lanes_of_a_mask_come_lowest_first() {
+        assert_eq!(lanes(0b1011).collect::<Vec<_>>(), [0, 1, 3]);
+        assert_eq!(lanes(0).count(), 0);
+        assert_eq!(lanes(u32::MAX).count(), LANES);
+        assert_eq!(lanes_where(0b1011, |lane| lane != 1), 0b1001);
+    }
 
     #[test]
     fn lanes_outside_of_the_mask_keep_their_value() {

@@ -11,7 +11,7 @@ pub(super) fn widen(format: Format, bits: u64) -> f64 {
         Format::F32 => f64::from(f32::from_bits(bits as u32)),
         Format::F16 => f64::from(f32::from_bits(sixteen_bits::f16_to_f32(bits) as u32)),
         Format::BF16 => f64::from(f32::from_bits((bits << 16) as u32)),
-        Format::F8E4M3FN | Format::F8E5M2 => format::element(format).decode_float(bits),
+        Format::F8E4M3FN | Format::F8E5M2 => format.element().decode_float(bits),
     }
 }
 
@@ -20,7 +20,7 @@ pub(super) fn round(format: Format, value: f64, rounding: Rounding) -> u64 {
     if value.is_nan() {
         return nan::canonical(format);
     }
-    let element = format::element(format);
+    let element = format.element();
     let nearest = element.encode_float(value);
     if rounding == Rounding::NearestEven || format == Format::F64 || value.is_infinite() {
         return nearest;
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn directed_rounding_takes_the_neighbour_on_its_side() {
         for format in NARROW {
-            let element = format::element(format);
+            let element = format.element();
             for bits in 0..format::largest_finite(format) {
                 let (this, next) = (widen(format, bits), widen(format, bits + 1));
                 for part in [0.25, 0.5, 0.75] {

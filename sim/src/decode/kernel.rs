@@ -1,5 +1,7 @@
 //! A kernel: its parameters, launch bounds, blocks and edges.
 
+use std::collections::HashMap;
+
 use melior::ir::{
     Attribute, AttributeLike, BlockLike, BlockRef, RegionLike, Type, ValueLike, operation::OperationLike,
 };
@@ -57,9 +59,9 @@ fn decode_into(
         problems.push(fault.at(function));
     }
     let labels: Vec<_> = blocks.iter().map(|_| body.label()).collect();
+    let places = blocks.iter().map(place).zip(labels.iter().copied());
     let edges = Edges {
-        blocks: &blocks,
-        labels: &labels,
+        labels: places.collect(),
     };
     for (block, label) in blocks.iter().zip(&labels) {
         body.place(*label);
@@ -104,7 +106,7 @@ fn arguments(block: &BlockRef<'_, '_>, body: &mut Body<'_>) -> Result<Vec<Vec<Re
         .collect()
 }
 
-fn instruction(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_, '_>) -> Result<()> {
+fn instruction(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges) -> Result<()> {
     match op.name.split_once('.') {
         Some(("llvm", _)) => llvm::decode(op, body, edges),
         Some(("nvvm", _)) => nvvm::decode(op, body),
@@ -114,27 +116,24 @@ fn instruction(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_, '_>) 
     }
 }
 
-/// The blocks of a kernel, and where edges to them lead.
-pub(super) struct Edges<'b, 'c, 'a> {
-    blocks: &'b [BlockRef<'c, 'a>],
-    labels: &'b [Label],
+/// Where edges to the blocks of a kernel lead.
+pub(super) struct Edges {
+    /// By the block's place in memory.
+    labels: HashMap<usize, Label>,
 }
 
-impl Edges<'_, '_, '_> {
+impl Edges {
     /// The edge to successor `successor` of `op`, which passes the operands from `first` on to the block.
     pub fn edge(&self, op: &Op<'_, '_>, body: &mut Body<'_>, successor: usize, first: usize) -> Result<Edge> {
         let block = op.raw.successor(successor)?;
-        let number =
-            position(self.blocks, block).ok_or_else(|| internal("leads to a block of another function"))?;
+        let label = self.labels.get(&place(&block));
+        let target = *label.ok_or_else(|| internal("leads to a block of another function"))?;
         let mut moves = Vec::new();
         for (index, to) in arguments(&block, body)?.into_iter().enumerate() {
             let from = body.operand(op, first + index)?;
             moves.extend(to.into_iter().zip(from).filter(|(to, from)| to != from));
         }
-        Ok(Edge {
-            target: self.labels[number],
-            moves,
-        })
+        Ok(Edge { target, moves })
     }
 }
 
@@ -145,6 +144,8 @@ fn blocks_of<'c, 'a>(function: &Op<'c, 'a>) -> Result<Vec<BlockRef<'c, 'a>>> {
         block.next_in_region()
     })
     .collect();
+    let numbers: HashMap<usize, usize> = blocks.iter().map(place).zip(0..).collect();
+    let number = |block: BlockRef<'_, '_>| numbers.get(&place(&block)).copied();
     let mut successors = Vec::new();
     for block in &blocks {
         let terminator = block
@@ -152,7 +153,7 @@ fn blocks_of<'c, 'a>(function: &Op<'c, 'a>) -> Result<Vec<BlockRef<'c, 'a>>> {
             .ok_or_else(|| internal("has a block without a terminator"))?;
         let targets = terminator
             .successors()
-            .map(|target| position(&blocks, target).ok_or_else(|| internal("branches out of its region")))
+            .map(|target| number(target).ok_or_else(|| internal("branches out of its region")))
             .collect::<Result<Vec<_>>>()?;
         successors.push(targets);
     }
@@ -162,10 +163,9 @@ fn blocks_of<'c, 'a>(function: &Op<'c, 'a>) -> Result<Vec<BlockRef<'c, 'a>>> {
         .collect())
 }
 
-fn position(blocks: &[BlockRef<'_, '_>], block: BlockRef<'_, '_>) -> Option<usize> {
-    blocks
-        .iter()
-        .position(|other| other.to_raw().ptr == block.to_raw().ptr)
+/// The place of a block in memory, which identifies it.
+fn place(block: &BlockRef<'_, '_>) -> usize {
+    block.to_raw().ptr as usize
 }
 
 fn signature(

@@ -5,7 +5,7 @@
 
 mod aggregate;
 pub(super) mod arithmetic;
-mod atomic;
+pub(super) mod atomic;
 mod call;
 mod cast;
 mod constant;
@@ -24,7 +24,7 @@ use super::{
 use crate::program::{ApproximateFunction as Approximate, Conversion, FloatOp, Instruction, IntegerOp};
 
 /// Decodes one op.
-pub(super) fn decode(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_, '_>) -> Result<()> {
+pub(super) fn decode(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges) -> Result<()> {
     match op.name {
         "llvm.add" => arithmetic::integer(op, body, IntegerOp::Add),
         "llvm.sub" => arithmetic::integer(op, body, IntegerOp::Sub),

@@ -2,7 +2,7 @@
 //!
 //! NVPTX makes a load invariant if it goes through a `noalias` parameter whose memory the function only reads
 //! (`NVPTXDAGToDAGISel`, `canLowerToLDG`). An attribute states that (`llvm.readonly`), or LLVM infers it; here it is
-//! inferred if nothing but loads uses the pointer. ptxas may then move the load across anything, even a
+//! inferred if nothing but loads uses the pointer; a masked one becomes plain loads before LLVM looks. ptxas may then move the load across anything, even a
 //! `griddepcontrol.wait`.
 
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ pub(super) fn arguments(
                 continue;
             };
             match (op.name, position) {
-                ("llvm.load", 0) => {}
+                ("llvm.load" | "llvm.intr.masked.load", 0) => {}
                 ("llvm.getelementptr" | "llvm.addrspacecast", 0) => {
                     root.insert(op.raw.result(0)?.to_raw().ptr as usize, index);
                 }

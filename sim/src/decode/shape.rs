@@ -42,7 +42,7 @@ impl Scalar {
     pub fn bits(self) -> u8 {
         match self {
             Self::Integer(bits) => bits,
-            Self::Float(format) => format_bits(format),
+            Self::Float(format) => format.bits(),
             Self::Pointer(_) => 64,
         }
     }
@@ -57,16 +57,6 @@ impl Scalar {
             Shape::Scalar(scalar) => Ok(*scalar),
             _ => Err(unsupported(format!("expected a scalar, got {ty}"))),
         }
-    }
-}
-
-/// The width of a float format.
-pub(super) fn format_bits(format: Format) -> u8 {
-    match format {
-        Format::F64 => 64,
-        Format::F32 => 32,
-        Format::F16 | Format::BF16 => 16,
-        Format::F8E4M3FN | Format::F8E5M2 => 8,
     }
 }
 

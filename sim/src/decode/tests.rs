@@ -174,6 +174,26 @@ fn blocks_get_their_arguments_on_edges() {
     assert!(matches!(yes.moves[..], [(_, X)]));
 }
 
+/// As many blocks as unrolled code has.
+#[test]
+fn a_kernel_may_have_a_long_chain_of_blocks() {
+    let count = 20_000;
+    let blocks: String = (0..count)
+        .map(|number| format!("^b{number}:\n llvm.br ^b{}\n", number + 1))
+        .collect();
+    let program = decode(&format!("llvm.br ^b0\n{blocks}^b{count}:\n llvm.return")).unwrap_or_default();
+    let code = &program.kernels[0].code;
+    let branches = code
+        .iter()
+        .enumerate()
+        .filter_map(|(pc, instruction)| match instruction {
+            Instruction::Branch(edge) => Some((pc, edge.target as usize)),
+            _ => None,
+        });
+    assert!(branches.clone().all(|(pc, target)| target == pc + 1));
+    assert_eq!(branches.count(), count + 1);
+}
+
 #[test]
 fn what_a_location_goes_back_to_is_the_place_of_an_instruction() {
     let program = decode(

@@ -1,7 +1,9 @@
 //! Barriers of a CTA and of a cluster.
 //!
 //! A barrier of a CTA counts whole warps: a warp adds 32 threads, even if it has fewer, once all of its threads that
-//! have not ended have arrived, at one instruction or, without `.aligned`, at several (PTX ISA, "barrier{.cta}").
+//! have not ended have arrived, at one instruction or, without `.aligned`, at several (PTX ISA, "barrier{.cta}": it
+//! "causes executing thread to wait for all non-exited threads from its warp"). So if the lanes of a warp name different
+//! barriers, which they may without `.aligned`, each barrier lacks the lanes that name the others.
 //! Threads that end do not hold up a barrier of all threads (PTX ISA, "exit"). What a thread did before it arrives
 //! happens before what another does after it has waited.
 
@@ -11,7 +13,7 @@ use super::thread::Knowledge;
 use super::warp::{LANES, Wait, lanes};
 use super::{At, Machine};
 use crate::finding::FindingKind;
-use crate::program::{BarrierKind, BarrierReduceOp, Register};
+use crate::program::{BarrierKind, BarrierReduceOp, Instruction, Register};
 
 impl ClusterBarrier {
     pub fn new(threads: usize) -> Self {
@@ -45,6 +47,31 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// The lanes of a turn that execute their instruction at once: at a barrier of the CTA without `.aligned` those that
+    /// name the same barrier and thread count as the first lane, elsewhere all.
+    pub(super) fn lanes_at_once(&self, turn: Turn) -> u32 {
+        match self.kernel.code[turn.pc as usize] {
+            Instruction::Barrier {
+                id,
+                threads,
+                aligned: false,
+                ..
+            } => self.lanes_alike(turn, id) & self.lanes_alike(turn, threads),
+            _ => turn.mask,
+        }
+    }
+
+    /// The lanes of a turn that have the value of the first lane in the low 32 bits of an operand.
+    fn lanes_alike(&self, turn: Turn, operand: Option<Register>) -> u32 {
+        let Some(register) = operand else {
+            return turn.mask;
+        };
+        let first = turn.mask.trailing_zeros() as usize;
+        self.lanes_where(turn, |warp, lane| {
+            warp.lane(register, lane) as u32 == warp.lane(register, first) as u32
+        })
+    }
+
     pub(super) fn cta_barrier(
         &mut self,
         turn: Turn,
@@ -55,6 +82,17 @@ impl Machine<'_> {
     ) -> Flow {
         if let Err(flow) = self.together(turn, aligned) {
             return flow;
+        }
+        if self.lanes_alike(turn, id) & self.lanes_alike(turn, threads) != turn.mask {
+            let message = "is .aligned, but not all lanes of the warp name the same barrier and thread count";
+            self.find(
+                FindingKind::BadBarrier,
+                turn,
+                None,
+                message.to_owned(),
+                Vec::new(),
+            );
+            return Flow::Next;
         }
         let (all, site) = (
             self.block_threads().div_ceil(LANES as u32) * LANES as u32,

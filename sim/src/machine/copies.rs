@@ -5,6 +5,7 @@
 //! pieces land affects only values. Bulk copies use the async proxy; `cp.async` and `st.async` the generic one.
 
 mod bulk;
+mod groups;
 mod issue;
 mod small;
 mod store;
@@ -12,11 +13,12 @@ mod store;
 use super::Machine;
 use super::access::Target;
 use super::mbarriers::MbarrierPlace;
-use super::thread::CopyGroups;
 use super::warp::Wait;
 use crate::mbarrier::{MbarrierFault, PhaseChange};
 use crate::memory::atomic;
 use crate::program::{AtomicFormat, AtomicOp, SiteId};
+use crate::race::Time;
+pub(crate) use groups::CopyGroups;
 
 /// A copy under way.
 #[derive(Clone, Debug)]
@@ -35,10 +37,10 @@ pub(crate) struct Copy {
 pub(crate) enum Done {
     /// The transaction count of the mbarrier at that offset, in the CTA that a piece lands in.
     Mbarrier { offset: u32 },
-    /// The thread's bulk group of that number.
-    Bulk(u32),
-    /// The thread's `cp.async` group of that number.
-    Small(u32),
+    /// The groups of the thread's bulk copies; the time is the copy's.
+    Bulk(Time),
+    /// The groups of the thread's `cp.async` copies; the time is the copy's.
+    Small(Time),
 }
 
 /// One piece of a copy.
@@ -115,9 +117,9 @@ impl Machine<'_> {
         if let Source::Memory(target, offset) = moved.from {
             let bytes = self.read(cluster, target, offset, moved.bytes);
             moved.from = Source::Bytes(bytes);
-            if let Done::Bulk(group) = done {
+            if let Done::Bulk(time) = done {
                 // Threads can wait for the sources to be read alone, so reading and writing are separate steps.
-                self.count_group(cluster, thread, |thread| &mut thread.bulk, group, true);
+                self.count_piece(cluster, thread, |thread| &mut thread.bulk, time, true);
                 self.clusters[cluster].copies[index].moves.push(moved);
                 return;
             }
@@ -129,10 +131,10 @@ impl Machine<'_> {
             self.write(cluster, target, offset, bytes, reduce);
         }
         match done {
-            Done::Bulk(group) => self.count_group(cluster, thread, |thread| &mut thread.bulk, group, false),
-            Done::Small(group) => {
-                self.count_group(cluster, thread, |thread| &mut thread.small, group, true);
-                self.count_group(cluster, thread, |thread| &mut thread.small, group, false);
+            Done::Bulk(time) => self.count_piece(cluster, thread, |thread| &mut thread.bulk, time, false),
+            Done::Small(time) => {
+                self.count_piece(cluster, thread, |thread| &mut thread.small, time, true);
+                self.count_piece(cluster, thread, |thread| &mut thread.small, time, false);
                 self.arrive_for_small_copies(cluster, thread);
             }
             Done::Mbarrier { offset } => {
@@ -184,27 +186,28 @@ impl Machine<'_> {
             let place = offset + index * size;
             if let Some(old) = region.peek(place, size) {
                 let new = atomic::combine(op, format, false, old as u64, operand, 0);
+                debug_assert!(new.is_some(), "decoding has let {op:?} on {format:?} pass");
                 region.poke(place, size, u128::from(new.unwrap_or(old as u64)));
             }
         }
     }
 
-    /// Counts a piece of a group as read or written, and wakes the thread if it waits for copies.
-    fn count_group(
+    /// Counts a piece of the copies of a time as read or written, and wakes the thread if it waits for copies.
+    fn count_piece(
         &mut self,
         cluster: usize,
         thread: u32,
         groups: fn(&mut super::thread::Thread) -> &mut CopyGroups,
-        group: u32,
+        time: Time,
         read: bool,
     ) {
         let per_cta = self.block_threads() as usize;
         let cluster = &mut self.clusters[cluster];
-        if let Some(group) = groups(&mut cluster.threads[thread as usize]).group(group) {
+        if let Some(batch) = groups(&mut cluster.threads[thread as usize]).batch(time) {
             let left = if read {
-                &mut group.unread
+                &mut batch.unread
             } else {
-                &mut group.unwritten
+                &mut batch.unwritten
             };
             *left = left.saturating_sub(1);
         }

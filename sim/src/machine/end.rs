@@ -5,6 +5,7 @@ use super::step::Turn;
 use super::warp::{LANES, State, Wait, Warp, lanes};
 use super::{At, Machine};
 use crate::finding::{FindingKind, Note};
+use crate::mbarrier::MBARRIER_BYTES;
 use crate::program::SiteId;
 use crate::race::Event;
 
@@ -50,11 +51,7 @@ impl Machine<'_> {
     fn check_bulk_groups(&mut self, at: At, lane: usize) {
         let index = self.thread_index(at, lane);
         let cluster = &self.clusters[at.cluster];
-        let Some(site) = cluster.threads[index]
-            .bulk
-            .unwaited()
-            .and_then(|group| group.site)
-        else {
+        let Some(site) = cluster.threads[index].bulk.unwaited() else {
             return;
         };
         let message =
@@ -87,7 +84,7 @@ impl Machine<'_> {
                 target: Target::Shared(at.cta),
                 offset: i64::from(offset),
             };
-            let memory = self.memory_place(at.cluster, spot, 8);
+            let memory = self.memory_place(at.cluster, spot, MBARRIER_BYTES);
             let message =
                 "may land after its CTA has ended: nothing waits for its mbarrier's phase".to_owned();
             self.find_of(

@@ -14,13 +14,10 @@ use super::cluster::Phases;
 use super::report::Problem;
 use super::step::Turn;
 use crate::finding::FindingKind;
-use crate::mbarrier::{Mbarrier, MbarrierFault};
+use crate::mbarrier::{MBARRIER_BYTES, Mbarrier, MbarrierFault};
 use crate::memory::Fault;
 use crate::program::{SiteId, Space};
 use crate::race::{Accessor, Conflict, ConflictKind, Event, Proxy};
-
-/// Bytes of an mbarrier, and their alignment (PTX ISA, "Size and alignment of mbarrier object").
-const MBARRIER_BYTES: usize = 8;
 
 /// Identifies an mbarrier: the CTA's rank and the offset in its shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

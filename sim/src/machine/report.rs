@@ -6,6 +6,7 @@ use super::cluster::AgentKey;
 use super::step::Turn;
 use super::warp::LANES;
 use crate::finding::{Finding, FindingKind, MemoryPlace, Note, ThreadPlace};
+use crate::mbarrier::MBARRIER_BYTES;
 use crate::memory::Fault;
 use crate::program::{SiteId, Space};
 use crate::race::{Conflict, ConflictKind, Event, What};
@@ -133,12 +134,12 @@ impl Machine<'_> {
 
     /// Reports what is wrong with an access of the first thread of a turn.
     pub(super) fn report(&mut self, turn: Turn, spot: Spot, bytes: usize, problem: Problem) {
-        let (kind, message, notes) = self.describe(turn.at.cluster, problem);
+        let (kind, message, notes) = self.describe(problem);
         self.find_at(kind, turn, spot, bytes, message, notes);
     }
 
     /// A problem in words.
-    pub(super) fn describe(&self, cluster: usize, problem: Problem) -> (FindingKind, String, Vec<Note>) {
+    pub(super) fn describe(&self, problem: Problem) -> (FindingKind, String, Vec<Note>) {
         let plain = |kind, message: &str| (kind, message.to_owned(), Vec::new());
         match problem {
             Problem::WriteToInput => plain(FindingKind::WriteToInput, "writes to a buffer that is only read"),
@@ -174,7 +175,7 @@ impl Machine<'_> {
                 plain(FindingKind::Uninitialized, "reads memory that nobody wrote")
             }
             Problem::Fault(Fault::Conflict(Conflict { kind, other, .. })) => {
-                let who = self.describe_event(cluster, other.event);
+                let who = self.describe_event(other.event);
                 let did = match other.what {
                     What::Read => "read it",
                     What::Write => "wrote it",
@@ -205,42 +206,47 @@ impl Machine<'_> {
         }
     }
 
-    /// Describes who made an access.
-    pub(super) fn describe_event(&self, cluster: usize, event: Event) -> String {
-        let threads = self.block_threads() * self.launch.cluster.iter().product::<u32>();
-        if event.agent < threads {
-            return format!("by {}", self.thread_place(u64::from(event.cluster), event.agent));
+    /// Describes who made an access. If it was on behalf of a thread of a cluster that is not resident any more, only
+    /// that cluster is known.
+    pub(super) fn describe_event(&self, event: Event) -> String {
+        let ctas = self.launch.cluster.iter().product::<u32>();
+        let place = |thread: u32| self.thread_place(u64::from(event.cluster), thread);
+        if event.agent < self.block_threads() * ctas {
+            return format!("by {}", place(event.agent));
         }
-        let resident = self
-            .clusters
-            .get(cluster)
-            .filter(|cluster| cluster.tag == event.cluster);
-        let key =
-            resident.and_then(|cluster| cluster.agents.iter().find(|(_, agent)| **agent == event.agent));
+        let cluster = self.clusters.iter().find(|cluster| cluster.tag == event.cluster);
+        let key = cluster.and_then(|cluster| {
+            let mut keys = cluster.agents.iter();
+            let (key, _) = keys.find(|(_, agent)| **agent == event.agent)?;
+            Some((cluster, *key))
+        });
         match key {
-            Some((AgentKey::Mbarrier { cta, offset }, _)) => {
-                let place = self.clusters[cluster].ctas[*cta as usize]
-                    .shared
-                    .place(u64::from(*offset), 8);
-                format!(
-                    "for a copy that completes on the mbarrier at '{}'{:+}, phase {}",
-                    place.name,
-                    place.offset,
-                    event.time - 1
-                )
+            Some((cluster, AgentKey::Mbarrier { cta, offset })) => {
+                let cta = &cluster.ctas[cta as usize];
+                let place = cta.shared.place(u64::from(offset), MBARRIER_BYTES);
+                let place = format!("'{}'{:+}", place.name, place.offset);
+                let mut mbarriers = cta.mbarriers.iter();
+                let there = mbarriers.find(|(other, ..)| *other == u64::from(offset));
+                // The time counts the phases of earlier mbarriers at that place, too.
+                match there.and_then(|(_, _, phases)| event.time.checked_sub(phases.earlier + 1)) {
+                    Some(phase) => {
+                        format!("for a copy that completes on the mbarrier at {place}, phase {phase}")
+                    }
+                    None => format!("for a copy that completed on an earlier mbarrier at {place}"),
+                }
             }
-            Some((AgentKey::BulkReads(thread) | AgentKey::BulkWrites(thread), _)) => {
-                let thread = self.thread_place(u64::from(event.cluster), *thread);
-                format!("for bulk group {} of {thread}", event.time - 1)
+            Some((_, AgentKey::BulkReads(thread) | AgentKey::BulkWrites(thread))) => {
+                format!("for bulk group {} of {}", event.time - 1, place(thread))
             }
-            Some((AgentKey::Strong(thread), _)) => {
-                format!("by {}", self.thread_place(u64::from(event.cluster), *thread))
+            Some((_, AgentKey::Strong(thread))) => format!("by {}", place(thread)),
+            Some((_, AgentKey::SmallCopies(thread))) => format!("for a cp.async of {}", place(thread)),
+            Some((_, AgentKey::Predecessors)) | None => {
+                let [x, y, z] = place(0).cta;
+                match ctas {
+                    1 => format!("by or for a thread of CTA ({x}, {y}, {z})"),
+                    _ => format!("by or for a thread of the cluster that begins with CTA ({x}, {y}, {z})"),
+                }
             }
-            Some((AgentKey::SmallCopies(thread), _)) => {
-                let thread = self.thread_place(u64::from(event.cluster), *thread);
-                format!("for cp.async group {} of {thread}", event.time - 1)
-            }
-            Some((AgentKey::Predecessors, _)) | None => "for a copy".to_owned(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::compute::{Environment, compute};
 use super::schedule::Landing;
-use super::warp::{Group, State, Wait, lanes};
+use super::warp::{Group, State, Wait, lanes, lanes_where};
 use super::{At, Machine};
 use crate::finding::FindingKind;
 use crate::program::{Edge, Instruction, Pc};
@@ -55,7 +55,8 @@ impl Machine<'_> {
             }
             let Group { pc, mask, .. } = self.warp(at).groups[index];
             share = share.saturating_sub(1);
-            let flow = self.execute(Turn { at, pc, mask });
+            let mask = self.part_with_others(at, index, self.lanes_at_once(Turn { at, pc, mask }));
+            let flow = self.execute_with_undefined(Turn { at, pc, mask });
             if self.schedule.landing == Landing::Eager {
                 self.land_all(at.cluster);
             }
@@ -125,6 +126,21 @@ impl Machine<'_> {
         }
     }
 
+    /// Leaves the lanes of a group that are not in `mask` at its instruction, as a group of their own; returns `mask`.
+    fn part_with_others(&mut self, at: At, index: usize, mask: u32) -> u32 {
+        let warp = self.warp(at);
+        let others = warp.groups[index].mask & !mask;
+        if others != 0 {
+            warp.groups[index].mask = mask;
+            warp.groups.push(Group {
+                pc: warp.groups[index].pc,
+                mask: others,
+                state: State::Ready,
+            });
+        }
+        mask
+    }
+
     /// Executes instructions that access nothing but the group's own registers. Returns false if that uses up the
     /// share, or if the CTA has exceeded its instruction limit. Counts these instructions, and the one that it stopped
     /// at.
@@ -138,12 +154,15 @@ impl Machine<'_> {
         let limit = first.saturating_add(*share);
         while pc < limit {
             let instruction = &kernel.code[pc as usize];
-            if self.flows.concerns(pc) && instruction.observes().is_empty() {
+            let undefined = self.flows.concerns(pc).then(|| {
                 let site = kernel.sites.get(pc as usize).copied().unwrap_or_default();
-                warp.follow_undefined(instruction, mask, site);
-            }
+                warp.undefined_results(instruction, mask, site)
+            });
             if !compute(instruction, &mut warp.registers, mask, &environment) {
                 break;
+            }
+            if let Some(undefined) = undefined {
+                warp.set_results_undefined(instruction, mask, undefined);
             }
             pc += 1;
         }
@@ -185,11 +204,8 @@ impl Machine<'_> {
     }
 
     /// Executes one instruction that accesses more than the group's own registers.
-    fn execute(&mut self, turn: Turn) -> Flow {
+    pub(super) fn execute(&mut self, turn: Turn) -> Flow {
         let kernel = self.kernel;
-        if self.flows.concerns(turn.pc) {
-            self.check_undefined(turn);
-        }
         match &kernel.code[turn.pc as usize] {
             Instruction::Load { .. } | Instruction::Store { .. } | Instruction::Prefetch { .. } => {
                 self.load_or_store(turn)
@@ -262,9 +278,7 @@ impl Machine<'_> {
     /// The lanes of a turn for which `holds` is true.
     pub(super) fn lanes_where(&self, turn: Turn, holds: impl Fn(&super::warp::Warp, usize) -> bool) -> u32 {
         let warp = &self.clusters[turn.at.cluster].ctas[turn.at.cta].warps[turn.at.warp];
-        lanes(turn.mask)
-            .filter(|lane| holds(warp, *lane))
-            .fold(0, |mask, lane| mask | 1 << lane)
+        lanes_where(turn.mask, |lane| holds(warp, lane))
     }
 
     fn branch(&mut self, turn: Turn, ways: &[(u32, &Edge)]) -> Flow {

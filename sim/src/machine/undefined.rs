@@ -5,8 +5,8 @@
 //! that may hold one are tracked: [`Flows`] finds the instructions concerned, once for each kernel.
 
 use super::Machine;
-use super::step::Turn;
-use super::warp::{LANES, Warp, lanes};
+use super::step::{Flow, Turn};
+use super::warp::{LANES, Warp, lanes_where};
 use crate::finding::FindingKind;
 use crate::program::{Edge, Instruction, IntegerOp, Kernel, Register, SiteId};
 use crate::warp_exchange;
@@ -104,10 +104,10 @@ impl Warp {
         };
     }
 
-    /// Records which results of an instruction, executed by the lanes of `mask`, are undefined. Must be called ahead of
-    /// its execution, as an operand may lie in the register of the result.
-    pub fn follow_undefined(&mut self, instruction: &Instruction, mask: u32, site: SiteId) {
-        let undefined = match instruction {
+    /// The lanes of `mask` in which the results of an instruction would be undefined. Must be called ahead of its
+    /// execution, as an operand may lie in the register of the result.
+    pub fn undefined_results(&self, instruction: &Instruction, mask: u32, site: SiteId) -> Undefined {
+        match instruction {
             Instruction::Undefined { .. } => Undefined {
                 lanes: mask,
                 origin: site,
@@ -117,9 +117,7 @@ impl Warp {
             Instruction::Select {
                 condition, yes, no, ..
             } => {
-                let taken = lanes(mask)
-                    .filter(|lane| self.lane(*condition, *lane) != 0)
-                    .fold(0, |taken, lane| taken | 1u32 << lane);
+                let taken = lanes_where(mask, |lane| self.lane(*condition, lane) != 0);
                 let [condition, yes, no] = [
                     self.undefined_of(&[*condition], mask),
                     self.undefined_of(&[*yes], taken),
@@ -139,9 +137,7 @@ impl Warp {
             } => {
                 let clears = |mask: Register| {
                     let defined = !self.undefined[mask as usize].lanes;
-                    lanes(defined)
-                        .filter(|lane| self.lane(mask, *lane) == 0)
-                        .fold(0, |cleared, lane| cleared | 1u32 << lane)
+                    lanes_where(defined, |lane| self.lane(mask, lane) == 0)
                 };
                 let cleared = clears(*a) | clears(*b);
                 self.undefined_of(&[*a, *b], mask & !cleared)
@@ -159,21 +155,29 @@ impl Warp {
                 let mut shuffled = [0; LANES];
                 warp_exchange::shuffle(*kind, mask, &mut shuffled, &bits, &offsets, &clamps);
                 Undefined {
-                    lanes: lanes(mask)
-                        .filter(|lane| shuffled[*lane] != 0)
-                        .fold(0, |lanes, lane| lanes | 1 << lane),
+                    lanes: lanes_where(mask, |lane| shuffled[lane] != 0),
                     origin: from.origin,
                 }
             }
-            Instruction::Vote { value, .. } | Instruction::WarpReduce { value, .. } => {
-                let any = self.undefined_of(&[*value], mask);
+            Instruction::Vote {
+                mask: named, value, ..
+            }
+            | Instruction::WarpReduce {
+                mask: named, value, ..
+            } => {
+                // A lane's result depends on the values of all lanes that its mask names.
+                let from = self.undefined_of(&[*value], mask);
                 Undefined {
-                    lanes: if any.lanes == 0 { 0 } else { mask },
-                    ..any
+                    lanes: lanes_where(mask, |lane| from.lanes & self.lane(*named, lane) as u32 != 0),
+                    ..from
                 }
             }
             other => self.undefined_of(&other.reads(), mask),
-        };
+        }
+    }
+
+    /// Records in which of the lanes of `mask`, which have executed an instruction, its results are undefined.
+    pub fn set_results_undefined(&mut self, instruction: &Instruction, mask: u32, undefined: Undefined) {
         for to in instruction.writes() {
             self.set_undefined(to, mask, undefined);
         }
@@ -193,19 +197,39 @@ impl Warp {
 }
 
 impl Machine<'_> {
-    /// Reports an undefined value that reaches more than registers through an instruction, and records which of its
-    /// results are undefined.
-    pub(super) fn check_undefined(&mut self, turn: Turn) {
+    /// Executes an instruction as [`Self::execute`] does, and records which of its results are undefined in the lanes
+    /// that have executed it; those that wait execute it later.
+    pub(super) fn execute_with_undefined(&mut self, turn: Turn) -> Flow {
+        if !self.flows.concerns(turn.pc) {
+            return self.execute(turn);
+        }
+        self.check_undefined(turn);
+        let kernel = self.kernel;
+        let instruction = &kernel.code[turn.pc as usize];
+        let mask = self.guarded(turn, instruction.guard());
+        let site = self.site(turn);
+        let undefined = self.warp(turn.at).undefined_results(instruction, mask, site);
+        let flow = self.execute(turn);
+        let done = match &flow {
+            Flow::Wait(_) => 0,
+            Flow::Split(done, _) => *done,
+            Flow::Next | Flow::WaitBehind(_) | Flow::Branch(_) | Flow::End => turn.mask,
+        };
+        let warp = self.warp(turn.at);
+        warp.set_results_undefined(instruction, mask & done, undefined);
+        flow
+    }
+
+    /// Reports an undefined value that reaches more than registers through an instruction.
+    fn check_undefined(&mut self, turn: Turn) {
         let kernel = self.kernel;
         let instruction = &kernel.code[turn.pc as usize];
         let guard = instruction.guard();
         let predicate: Vec<Register> = guard.iter().map(|guard| guard.register).collect();
         let mask = self.guarded(turn, guard);
-        let site = self.site(turn);
         let warp = self.warp(turn.at);
         let unguarded = warp.undefined_of(&predicate, turn.mask);
         let observed = warp.undefined_of(&instruction.observes(), mask);
-        warp.follow_undefined(instruction, mask, site);
         let found = if unguarded.lanes != 0 { unguarded } else { observed };
         if found.lanes == 0 {
             return;

@@ -5,7 +5,7 @@
 //! may do all of this. An instruction that needs threads of the warp to be together waits for them.
 
 use super::undefined::Undefined;
-pub(crate) use crate::arithmetic::{LANES, Lanes};
+pub(crate) use crate::arithmetic::{LANES, Lanes, lanes, lanes_where};
 use crate::program::{Pc, Register, SiteId};
 
 /// Threads of a warp that share a program counter.
@@ -169,19 +169,6 @@ impl Warp {
     }
 }
 
-/// The lanes of a mask, lowest first.
-pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        if rest == 0 {
-            return None;
-        }
-        let lane = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
-        Some(lane)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,11 +201,5 @@ mod tests {
         let merged = warp.merge(0);
         assert_eq!((warp.groups[merged].mask, warp.groups.len()), (3, 3));
         assert_eq!(warp.first_ready(), Some(merged));
-    }
-
-    #[test]
-    fn lanes_of_a_mask_come_lowest_first() {
-        assert_eq!(lanes(0b1011).collect::<Vec<_>>(), [0, 1, 3]);
-        assert_eq!(lanes(0).count(), 0);
     }
 }

@@ -53,7 +53,7 @@ impl<T> Mbarriers<T> {
 
     /// The offset of a valid mbarrier that overlaps `offset..offset + bytes`; only mbarrier operations may access it.
     pub fn within(&self, offset: u64, bytes: u64) -> Option<u64> {
-        let first = offset.saturating_sub(MBARRIER_BYTES - 1);
+        let first = offset.saturating_sub(MBARRIER_BYTES as u64 - 1);
         self.slots
             .range(first..offset.saturating_add(bytes))
             .find(|(_, slot)| slot.is_some())
@@ -70,7 +70,7 @@ impl<T> Mbarriers<T> {
 }
 
 fn aligned(address: u64) -> Result<(), MbarrierFault> {
-    if address.is_multiple_of(MBARRIER_BYTES) {
+    if address.is_multiple_of(MBARRIER_BYTES as u64) {
         Ok(())
     } else {
         Err(MbarrierFault::Misaligned { address })

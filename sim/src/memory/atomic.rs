@@ -3,9 +3,8 @@
 //!
 //! A value is the low bits of a `u64`, as in memory and in registers.
 
-use half::{bf16, f16};
-
-use crate::program::{AtomicFormat, AtomicOp, Format};
+use crate::arithmetic::float_once;
+use crate::program::{AtomicFormat, AtomicOp, FloatOp, Format};
 
 /// Returns the value of memory after the operation, or `None` for an operation that PTX does not have.
 ///
@@ -34,16 +33,16 @@ pub fn combine(
     }
 }
 
+/// Whether PTX has the operation on values of that format.
+pub fn exists(op: AtomicOp, format: AtomicFormat) -> bool {
+    combine(op, format, false, 0, 0, 0).is_some()
+}
+
 /// Bytes of memory that an atomic operation works on.
 pub fn bytes(format: AtomicFormat) -> usize {
     match format {
         AtomicFormat::Signed(bits) | AtomicFormat::Unsigned(bits) => usize::from(bits).div_ceil(8),
-        AtomicFormat::Float(format) => match format {
-            Format::F64 => 8,
-            Format::F32 => 4,
-            Format::F16 | Format::BF16 => 2,
-            Format::F8E4M3FN | Format::F8E5M2 => 1,
-        },
+        AtomicFormat::Float(format) => format.element().bytes(),
         AtomicFormat::Pair(_) => 4,
     }
 }
@@ -84,83 +83,28 @@ fn combine_integers(
     Some(new & mask)
 }
 
+/// The sum, maximum or minimum is what the arithmetic instruction gives: of a NaN and a number, the extremes give the
+/// number, and -0 is less than +0.
 fn combine_floats(op: AtomicOp, format: Format, flush: bool, old: u64, operand: u64) -> Option<u64> {
-    match op {
+    if matches!(format, Format::F8E4M3FN | Format::F8E5M2) {
+        return None;
+    }
+    let op = match op {
         AtomicOp::Exchange => return Some(operand),
-        AtomicOp::Add | AtomicOp::Max | AtomicOp::Min => {}
+        AtomicOp::Add => FloatOp::Add,
+        AtomicOp::Max => FloatOp::MaxNum,
+        AtomicOp::Min => FloatOp::MinNum,
         _ => return None,
-    }
-    Some(match format {
-        Format::F64 => {
-            let (a, b) = (f64::from_bits(old), f64::from_bits(operand));
-            let result = arithmetic(op, a, b)?;
-            if result.is_nan() {
-                F64_NAN
-            } else {
-                result.to_bits()
-            }
-        }
-        Format::F32 => {
-            let flushed = |value: f32| {
-                if flush && value.is_subnormal() {
-                    0.0f32.copysign(value)
-                } else {
-                    value
-                }
-            };
-            let [a, b] = [old, operand].map(|bits| flushed(f32::from_bits(bits as u32)));
-            // An f64 has more than twice the bits of an f32, so rounding the sum twice is rounding it once (Figueroa,
-            // "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995). The same holds for f16 and bf16 below.
-            let result = flushed(arithmetic(op, f64::from(a), f64::from(b))? as f32);
-            u64::from(if result.is_nan() {
-                F32_NAN
-            } else {
-                result.to_bits()
-            })
-        }
-        Format::F16 => {
-            let [a, b] = [old, operand].map(|bits| f64::from(f16::from_bits(bits as u16)));
-            let result = f16::from_f64(arithmetic(op, a, b)?);
-            u64::from(if result.is_nan() {
-                HALF_NAN
-            } else {
-                result.to_bits()
-            })
-        }
-        Format::BF16 => {
-            let [a, b] = [old, operand].map(|bits| f64::from(bf16::from_bits(bits as u16)));
-            let result = bf16::from_f64(arithmetic(op, a, b)?);
-            u64::from(if result.is_nan() {
-                HALF_NAN
-            } else {
-                result.to_bits()
-            })
-        }
-        Format::F8E4M3FN | Format::F8E5M2 => return None,
-    })
-}
-
-/// The NaN that f64 arithmetic produces.
-const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
-/// The NaN that f32 arithmetic produces (PTX ISA, "Floating-Point Instructions").
-const F32_NAN: u32 = 0x7fff_ffff;
-/// The NaN that f16 and bf16 arithmetic produces.
-const HALF_NAN: u16 = 0x7fff;
-
-/// The sum, maximum or minimum. Of a NaN and a number, the extremes give the number; -0 is less than +0.
-fn arithmetic(op: AtomicOp, a: f64, b: f64) -> Option<f64> {
-    match op {
-        AtomicOp::Add => Some(a + b),
-        _ if a.is_nan() => Some(b),
-        _ if b.is_nan() => Some(a),
-        AtomicOp::Max => Some(if a.total_cmp(&b).is_lt() { b } else { a }),
-        AtomicOp::Min => Some(if a.total_cmp(&b).is_gt() { b } else { a }),
-        _ => None,
-    }
+    };
+    let mask = u64::MAX >> (64 - format.bits());
+    let flush = flush && format == Format::F32;
+    Some(float_once(op, format, flush, old & mask, operand & mask))
 }
 
 #[cfg(test)]
 mod tests {
+    use half::{bf16, f16};
+
     use super::*;
 
     fn integer(op: AtomicOp, format: AtomicFormat, old: u64, operand: u64) -> Option<u64> {
@@ -258,6 +202,24 @@ mod tests {
     }
 
     #[test]
+    fn nans_are_those_of_arithmetic() {
+        let add = |format, old, operand| integer(AtomicOp::Add, AtomicFormat::Float(format), old, operand);
+        assert_eq!(add(Format::F32, 0x7f80_0000, 0xff80_0000), Some(0x7fff_ffff));
+        assert_eq!(add(Format::BF16, 0x7f80, 0xff80), Some(0x7fff));
+        let [infinity, minus_infinity] = [f64::INFINITY, f64::NEG_INFINITY].map(f64::to_bits);
+        let sum = float_once(FloatOp::Add, Format::F64, false, infinity, minus_infinity);
+        assert_eq!(add(Format::F64, infinity, minus_infinity), Some(sum));
+    }
+
+    #[test]
+    fn zeros_are_ordered_by_their_sign() {
+        let minus_zero = 1 << 31;
+        let format = AtomicFormat::Float(Format::F32);
+        assert_eq!(integer(AtomicOp::Max, format, minus_zero, 0), Some(0));
+        assert_eq!(integer(AtomicOp::Min, format, 0, minus_zero), Some(minus_zero));
+    }
+
+    #[test]
     fn operations_that_ptx_lacks_have_no_result() {
         assert_eq!(
             integer(AtomicOp::And, AtomicFormat::Float(Format::F32), 1, 1),
@@ -267,5 +229,8 @@ mod tests {
             integer(AtomicOp::Add, AtomicFormat::Pair(Format::F32), 1, 1),
             None
         );
+        assert!(!exists(AtomicOp::Increment, AtomicFormat::Float(Format::F16)));
+        assert!(!exists(AtomicOp::Add, AtomicFormat::Float(Format::F8E5M2)));
+        assert!(exists(AtomicOp::Max, AtomicFormat::Pair(Format::BF16)));
     }
 }

@@ -10,7 +10,7 @@ use super::initialized::Initialized;
 use crate::race::{Accessor, Conflict, Shadow};
 use crate::splitmix;
 
-/// Bytes of the widest access of a lane.
+/// The most bytes that one access moves; a wider one of a lane is made in parts.
 pub const WIDEST: usize = 16;
 
 /// A contiguous piece of memory.

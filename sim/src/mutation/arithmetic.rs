@@ -139,7 +139,7 @@ fn convert(instruction: &Instruction) -> Vec<Variant> {
             rounding: Rounding::NearestEven,
             saturate,
             relu,
-        } if bits(to) < bits(from) => (
+        } if to.bits() < from.bits() => (
             "round towards zero",
             Conversion::Float {
                 from,
@@ -159,15 +159,6 @@ fn convert(instruction: &Instruction) -> Vec<Variant> {
         }
     });
     vec![Variant::other(what, changed)]
-}
-
-fn bits(format: Format) -> u8 {
-    match format {
-        Format::F64 => 64,
-        Format::F32 => 32,
-        Format::F16 | Format::BF16 => 16,
-        Format::F8E4M3FN | Format::F8E5M2 => 8,
-    }
 }
 
 /// A constant that was computed wrong, or is of another reduction: an epsilon or a neutral element that is not there,

@@ -141,7 +141,7 @@ pub enum Instruction {
         to: Register,
         /// Operand.
         a: Register,
-        /// The divisor of [`ApproximateFunction::Divide`]; otherwise equal to `a`.
+        /// The divisor of a division; otherwise equal to `a`.
         b: Register,
     },
     /// A conversion between number types.
@@ -458,12 +458,8 @@ pub enum Instruction {
     },
     /// A prefetch, which changes nothing. The machine ignores it, whatever memory it names.
     Prefetch {
-        /// The memory.
-        space: Space,
         /// The address.
         address: Register,
-        /// Bytes that it covers.
-        bytes: u32,
     },
     /// Branches to another block.
     Branch(Edge),

@@ -208,6 +208,18 @@ impl Kernel {
         results.len()
     }
 
+    /// The notes of all findings of a kind, under all seeds.
+    #[track_caller]
+    pub fn notes(&self, kind: FindingKind) -> Vec<String> {
+        let program = self.program();
+        let found = (0..SEEDS).flat_map(|seed| self.run(&program, seed).0);
+        let found = found.filter(|finding| finding.kind == kind);
+        found
+            .flat_map(|finding| finding.notes)
+            .map(|note| note.message)
+            .collect()
+    }
+
     /// Asserts that some seed finds this kind at this op, and that all other findings are of this kind or of those in
     /// `besides`.
     #[track_caller]

@@ -3,15 +3,26 @@
 use super::{
     super::{
         body::Body,
-        error::{Result, unsupported},
+        error::{Result, invalid, unsupported},
         op::Op,
         shape::{Scalar, Shape},
     },
     memory::{atomic_order, is_cta_scope, pointee},
 };
+use crate::memory::atomic;
 use crate::program::{
     AtomicFormat, AtomicOp, Fence, FloatOp, Instruction, IntegerOp, IntegerPredicate, Register,
 };
+
+/// Fails for an atomic operation that no device has on values of that format.
+pub(in super::super) fn check(op: AtomicOp, format: AtomicFormat) -> Result<()> {
+    match atomic::exists(op, format) {
+        true => Ok(()),
+        false => Err(invalid(format!(
+            "has operation {op:?} on {format:?}, which PTX does not have"
+        ))),
+    }
+}
 
 /// What `llvm.atomicrmw` does to its operand first.
 enum Before {
@@ -52,6 +63,7 @@ pub(super) fn read_modify_write(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<
         (Shape::Scalar(_), _) => AtomicFormat::Unsigned(bits),
         _ => return Err(unsupported("works on a vector that is not modelled")),
     };
+    check(kind, format)?;
     let mut operand = body.operand(op, 1)?;
     if let Before::Negate = before {
         operand = operand
@@ -102,6 +114,8 @@ fn negate(body: &mut Body<'_>, register: Register, scalar: Scalar) -> Register {
 /// `llvm.cmpxchg`, which returns the old value and whether it was the expected one.
 pub(super) fn compare_and_swap(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let bits = Scalar::of(op.operand_type(1)?)?.bits();
+    let format = AtomicFormat::Unsigned(bits);
+    check(AtomicOp::CompareAndSwap, format)?;
     let success = atomic_order(op, "success_ordering")?;
     let failure = atomic_order(op, "failure_ordering")?;
     let (address, expected, operand) = (body.scalar(op, 0)?, body.scalar(op, 1)?, body.scalar(op, 2)?);
@@ -112,7 +126,7 @@ pub(super) fn compare_and_swap(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<(
         space: pointee(op.operand_type(0)?)?,
         order,
         op: AtomicOp::CompareAndSwap,
-        format: AtomicFormat::Unsigned(bits),
+        format,
         to: Some(to),
         address,
         operand,

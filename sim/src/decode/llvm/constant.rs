@@ -2,7 +2,6 @@
 
 use melior::ir::{Attribute, AttributeLike};
 use mlir_sys::*;
-use norma_bundle::Element;
 
 use super::super::{
     body::Body,
@@ -10,7 +9,6 @@ use super::super::{
     op::{self, Op},
     shape::{Scalar, Shape},
 };
-use crate::program::Format;
 
 pub(super) fn constant(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let value = op.attribute("value").ok_or_else(|| internal("lacks its value"))?;
@@ -61,7 +59,7 @@ fn patterns(value: Attribute<'_>, shape: &Shape) -> Result<Vec<u64>> {
         let scalar = shape.element()?;
         let pattern = match scalar {
             Scalar::Float(format) if mlirAttributeIsAFloat(raw) => {
-                element(format).encode_float(mlirFloatAttrGetValueDouble(raw))
+                format.element().encode_float(mlirFloatAttrGetValueDouble(raw))
             }
             _ => op::integer(value).ok_or_else(not_modelled)? as u64 & mask(scalar.bits()),
         };
@@ -112,15 +110,4 @@ pub(super) fn dense(value: Attribute<'_>, shape: &Shape) -> Option<Vec<u64>> {
 /// The low `bits` bits.
 fn mask(bits: u8) -> u64 {
     u64::MAX >> (64 - u32::from(bits))
-}
-
-fn element(format: Format) -> Element {
-    match format {
-        Format::F64 => Element::F64,
-        Format::F32 => Element::F32,
-        Format::F16 => Element::F16,
-        Format::BF16 => Element::BF16,
-        Format::F8E4M3FN => Element::F8E4M3FN,
-        Format::F8E5M2 => Element::F8E5M2,
-    }
 }

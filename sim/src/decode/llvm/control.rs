@@ -12,17 +12,13 @@ use super::{
 };
 use crate::program::Instruction;
 
-pub(super) fn branch(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_, '_>) -> Result<()> {
+pub(super) fn branch(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges) -> Result<()> {
     let edge = edges.edge(op, body, 0, 0)?;
     body.push(Instruction::Branch(edge));
     Ok(())
 }
 
-pub(super) fn conditional_branch(
-    op: &Op<'_, '_>,
-    body: &mut Body<'_>,
-    edges: &Edges<'_, '_, '_>,
-) -> Result<()> {
+pub(super) fn conditional_branch(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges) -> Result<()> {
     let condition = body.scalar(op, 0)?;
     let yes = edges.edge(op, body, 0, op.segment(1)?.start)?;
     let no = edges.edge(op, body, 1, op.segment(2)?.start)?;
@@ -30,7 +26,7 @@ pub(super) fn conditional_branch(
     Ok(())
 }
 
-pub(super) fn switch(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_, '_>) -> Result<()> {
+pub(super) fn switch(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges) -> Result<()> {
     let value = body.scalar(op, 0)?;
     let shape = Shape::of(op.operand_type(0)?)?;
     let default = edges.edge(op, body, 0, op.segment(1)?.start)?;

@@ -14,7 +14,7 @@ use super::super::{
 use crate::program::{Guard, Instruction, MemoryOrder, Register, Space};
 
 /// The widest access of a thread, in bytes (PTX ISA 8.8, "Vector operands": four times 32 bits or twice 64).
-const WIDEST: u64 = 16;
+const WIDEST_PIECE: u64 = 16;
 
 /// Some components that are accessed at once.
 struct Piece {
@@ -118,7 +118,7 @@ fn split(shape: &Shape, align: u64, offset: u64, first: usize, pieces: &mut Vec<
     while done < count {
         let at = offset + done as u64 * bytes;
         let aligned = align.min(1 << at.trailing_zeros().min(32));
-        let fits = (aligned.min(WIDEST) / bytes).max(1) as usize;
+        let fits = (aligned.min(WIDEST_PIECE) / bytes).max(1) as usize;
         let left = count - done;
         // A vector access has 1, 2, 4... components.
         let taken = fits.min(1 << left.ilog2());

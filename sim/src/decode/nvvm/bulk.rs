@@ -9,7 +9,7 @@ use super::{
     },
     push,
 };
-use crate::program::{BulkPlace, Completion, Instruction, Space};
+use crate::program::{BulkPlace, Completion, Instruction};
 
 /// The memory that operand `index` points to.
 pub(super) fn place(op: &Op<'_, '_>, body: &Body<'_>, index: usize) -> Result<BulkPlace> {
@@ -64,19 +64,10 @@ pub(super) fn shared_to_cluster(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<
     push(body, instruction)
 }
 
-/// A prefetch into L2; one whose size is known only at run time counts as one of a byte.
+/// A prefetch into L2.
 pub(super) fn prefetch(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let address = body.scalar(op, 0)?;
-    let size = body.scalar(op, 1)?;
-    let bytes = body.known(size).map_or(1, |bytes| bytes as u32);
-    push(
-        body,
-        Instruction::Prefetch {
-            space: Space::Global,
-            address,
-            bytes,
-        },
-    )
+    push(body, Instruction::Prefetch { address })
 }
 
 pub(super) fn wait(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {

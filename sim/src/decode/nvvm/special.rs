@@ -112,15 +112,6 @@ pub(super) fn prefetch(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     if op.operands() > 1 {
         return Ok(());
     }
-    let space = pointee(op.operand_type(0)?)?;
-    let bytes = if op.flag("tensormap") { 128 } else { 1 };
     let address = body.scalar(op, 0)?;
-    push(
-        body,
-        Instruction::Prefetch {
-            space,
-            address,
-            bytes,
-        },
-    )
+    push(body, Instruction::Prefetch { address })
 }

@@ -9,7 +9,7 @@ use super::{
     bulk::place,
     guard, push,
 };
-use crate::program::{Completion, Instruction, Register, Space};
+use crate::program::{Completion, Instruction, Register};
 
 /// The coordinates in segment `segment`, innermost first.
 fn coordinates(op: &Op<'_, '_>, body: &Body<'_>, segment: usize) -> Result<Vec<Register>> {
@@ -55,12 +55,5 @@ pub(super) fn store(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
 pub(super) fn prefetch(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     op.only("mode", "tile")?;
     let address = body.scalar(op, 0)?;
-    push(
-        body,
-        Instruction::Prefetch {
-            space: Space::Generic,
-            address,
-            bytes: 128,
-        },
-    )
+    push(body, Instruction::Prefetch { address })
 }

@@ -2,7 +2,7 @@
 
 use super::{
     super::error::{Result, invalid, unsupported},
-    assembly::{Assembly, HALF, PREDICATE, operands},
+    assembly::{Assembly, B32, PREDICATE, operands},
     float,
     qualifiers::{Kind, Qualifiers, Type},
     statement::Operand,
@@ -74,20 +74,28 @@ pub(super) fn arithmetic(
         return float::arithmetic(asm, q, found, root, ty);
     }
     let signed = ty.kind == Kind::Signed;
-    let (high, wide) = (q.take("hi"), q.take("wide"));
-    q.take("lo");
+    let kept = match root {
+        "mul" | "mad" => q.one_of(&[("lo", Kept::Low), ("hi", Kept::High), ("wide", Kept::Whole)]),
+        _ => None,
+    };
+    let kept = kept.unwrap_or(Kept::Low);
     q.done()?;
     let bits = ty.bits;
-    let sources = sources(asm, found, ty)?;
+    let product = product(ty, kept)?;
+    let types = [ty, ty, product];
+    let sources = found.iter().skip(1).enumerate().map(|(index, operand)| {
+        let ty = types.get(index).ok_or_else(|| operands(found))?;
+        asm.source(operand, *ty)
+    });
+    let sources = sources.collect::<Result<Vec<_>>>()?;
     let by_sign = |yes, no| if signed { yes } else { no };
     let result = match (root, &sources[..]) {
         ("add", &[a, b]) => asm.body.integer(IntegerOp::Add, bits, a, b),
         ("sub", &[a, b]) => asm.body.integer(IntegerOp::Sub, bits, a, b),
-        ("mul", &[a, b]) => multiply(asm, ty, high, wide, a, b)?,
+        ("mul", &[a, b]) => multiply(asm, ty, kept, a, b),
         ("mad", &[a, b, c]) => {
-            let product = multiply(asm, ty, high, wide, a, b)?;
-            let bits = if wide { bits * 2 } else { bits };
-            asm.body.integer(IntegerOp::Add, bits, product, c)
+            let multiplied = multiply(asm, ty, kept, a, b);
+            asm.body.integer(IntegerOp::Add, product.bits, multiplied, c)
         }
         ("div", &[a, b]) => {
             let op = by_sign(IntegerOp::DivSigned, IntegerOp::DivUnsigned);
@@ -115,41 +123,45 @@ pub(super) fn arithmetic(
     give(asm, found, result)
 }
 
-fn multiply(
-    asm: &mut Assembly<'_, '_>,
-    ty: Type,
-    high: bool,
-    wide: bool,
-    a: Register,
-    b: Register,
-) -> Result<Register> {
-    let (bits, signed) = (ty.bits, ty.kind == Kind::Signed);
-    if high {
-        let op = if signed {
-            IntegerOp::MulHighSigned
-        } else {
-            IntegerOp::MulHighUnsigned
-        };
-        return Ok(asm.body.integer(op, bits, a, b));
+/// The part of a product that an integer multiplication keeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Low,
+    High,
+    /// All of it (`.wide`).
+    Whole,
+}
+
+/// The type of a product, and of what `mad` adds to it (PTX ISA, "mad").
+fn product(ty: Type, kept: Kept) -> Result<Type> {
+    match kept {
+        Kept::Low | Kept::High => Ok(ty),
+        Kept::Whole if ty.bits > 32 => Err(invalid("has .wide of 64 bits")),
+        Kept::Whole => Ok(Type {
+            bits: ty.bits * 2,
+            ..ty
+        }),
     }
-    if !wide {
-        return Ok(asm.body.integer(IntegerOp::Mul, bits, a, b));
-    }
-    if bits > 32 {
-        return Err(invalid("has .wide of 64 bits"));
-    }
+}
+
+fn multiply(asm: &mut Assembly<'_, '_>, ty: Type, kept: Kept, a: Register, b: Register) -> Register {
+    let (from, signed) = (ty.bits, ty.kind == Kind::Signed);
     let widen = |asm: &mut Assembly<'_, '_>, register| match signed {
-        true => asm.body.convert(
-            Conversion::SignExtend {
-                from: bits,
-                to: bits * 2,
-            },
-            register,
-        ),
+        true => {
+            let to = from * 2;
+            asm.body.convert(Conversion::SignExtend { from, to }, register)
+        }
         false => register,
     };
-    let (a, b) = (widen(asm, a), widen(asm, b));
-    Ok(asm.body.integer(IntegerOp::Mul, bits * 2, a, b))
+    match kept {
+        Kept::Low => asm.body.integer(IntegerOp::Mul, from, a, b),
+        Kept::High if signed => asm.body.integer(IntegerOp::MulHighSigned, from, a, b),
+        Kept::High => asm.body.integer(IntegerOp::MulHighUnsigned, from, a, b),
+        Kept::Whole => {
+            let (a, b) = (widen(asm, a), widen(asm, b));
+            asm.body.integer(IntegerOp::Mul, from * 2, a, b)
+        }
+    }
 }
 
 /// Instructions on bits.
@@ -197,7 +209,7 @@ fn shift(asm: &mut Assembly<'_, '_>, found: &[Operand], ty: Type, left: bool) ->
     let [_, a, b] = found else {
         return Err(operands(found));
     };
-    let (a, b) = (asm.source(a, ty)?, asm.source(b, HALF)?);
+    let (a, b) = (asm.source(a, ty)?, asm.source(b, B32)?);
     let bits = ty.bits;
     let signed = ty.kind == Kind::Signed && !left;
     let last = asm.body.constant(u64::from(bits) - 1);

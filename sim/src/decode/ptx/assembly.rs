@@ -251,7 +251,7 @@ impl Assembly<'_, '_> {
         let Operand::Address(base, offset) = operand else {
             return Err(invalid(format!("expected an address, got {operand:?}")));
         };
-        let base = self.source(base, WORD)?;
+        let base = self.source(base, B64)?;
         if *offset == 0 {
             return Ok(base);
         }
@@ -288,13 +288,13 @@ pub(super) const PREDICATE: Type = Type {
     kind: Kind::Predicate,
     bits: 1,
 };
-/// 32 bits.
-pub(super) const HALF: Type = Type {
+/// `.b32`.
+pub(super) const B32: Type = Type {
     kind: Kind::Bits,
     bits: 32,
 };
-/// 64 bits.
-pub(super) const WORD: Type = Type {
+/// `.b64`.
+pub(super) const B64: Type = Type {
     kind: Kind::Bits,
     bits: 64,
 };

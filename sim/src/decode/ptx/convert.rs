@@ -6,7 +6,7 @@ use super::{
         llvm::pointer::cast_address,
     },
     arithmetic::give,
-    assembly::{Assembly, WORD, operands},
+    assembly::{Assembly, B64, operands},
     qualifiers::{Kind, Qualifiers},
     statement::Operand,
 };
@@ -117,7 +117,7 @@ pub(super) fn convert_address(
     let [_, address] = found else {
         return Err(operands(found));
     };
-    let address = asm.source(address, WORD)?;
+    let address = asm.source(address, B64)?;
     let (from, to) = if to {
         (Space::Generic, space)
     } else {

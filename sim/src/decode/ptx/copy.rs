@@ -2,7 +2,7 @@
 
 use super::{
     super::error::{Result, unsupported},
-    assembly::{Assembly, HALF, WORD, operands},
+    assembly::{Assembly, B32, B64, operands},
     memory::{atomic_format, policy, reduction, size},
     qualifiers::Qualifiers,
     statement::Operand,
@@ -85,7 +85,7 @@ fn thread_copy(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Oper
         _ => return Err(operands(found)),
     };
     let (to, from) = (asm.address(to)?, asm.address(from)?);
-    let source_bytes = source.map(|source| asm.source(source, HALF)).transpose()?;
+    let source_bytes = source.map(|source| asm.source(source, B32)).transpose()?;
     let guard = asm.guard();
     asm.push(Instruction::CopyAsync {
         to,
@@ -150,7 +150,10 @@ fn bulk(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand], r
     }
     let reduce = match reduces {
         false => None,
-        true => Some((reduction(q, false)?, atomic_format(q.ty()?)?)),
+        true => {
+            let op = reduction(q, false)?;
+            Some((op, atomic_format(op, q.ty()?)?))
+        }
     };
     q.done()?;
     let form = Bulk {
@@ -182,7 +185,7 @@ fn rest(
         false => Completion::Group,
     };
     let multicast = match form.multicast {
-        true => Some(asm.source(next()?, HALF)?),
+        true => Some(asm.source(next()?, B32)?),
         false => None,
     };
     if form.hint {
@@ -232,10 +235,10 @@ fn tensor_copy(asm: &mut Assembly<'_, '_>, form: &Bulk, dims: usize, found: &[Op
     if coordinates.len() != dims || store == form.by_mbarrier {
         return Err(operands(found));
     }
-    let map = asm.source(map, WORD)?;
+    let map = asm.source(map, B64)?;
     let coordinates = coordinates
         .iter()
-        .map(|coordinate| asm.source(coordinate, HALF))
+        .map(|coordinate| asm.source(coordinate, B32))
         .collect::<Result<Vec<_>>>()?;
     let shared = BulkPlace {
         space: if store { form.source } else { form.destination },
@@ -263,14 +266,10 @@ fn prefetch(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand
     let tensor = q.take("tensor");
     q.ignore(|qualifier| matches!(qualifier, "1d" | "2d" | "3d" | "4d" | "5d" | "tile"));
     q.done()?;
-    let (space, address, bytes) = match found {
-        [Operand::Box(map, _), ..] if tensor => (Space::Generic, asm.source(map, WORD)?, 128),
-        [address @ Operand::Address(..), ..] if !tensor => (Space::Global, asm.address(address)?, 1),
+    let address = match found {
+        [Operand::Box(map, _), ..] if tensor => asm.source(map, B64)?,
+        [address @ Operand::Address(..), ..] if !tensor => asm.address(address)?,
         _ => return Err(operands(found)),
     };
-    asm.push(Instruction::Prefetch {
-        space,
-        address,
-        bytes,
-    })
+    asm.push(Instruction::Prefetch { address })
 }

@@ -22,7 +22,14 @@ pub(super) fn arithmetic(
         _ => return Err(unsupported("has a type that is not modelled")),
     };
     let flush = q.flush();
-    let approximate = q.take("approx") || q.take("full");
+    // `.approx` and `.full` are for divisions alone.
+    let approximation = match root {
+        "div" => q.one_of(&[
+            ("approx", ApproximateFunction::Divide),
+            ("full", ApproximateFunction::DivideFull),
+        ]),
+        _ => None,
+    };
     q.take("rn");
     let nan = matches!(root, "min" | "max") && q.take("NaN");
     q.done()?;
@@ -52,9 +59,12 @@ pub(super) fn arithmetic(
                 b,
                 c,
             },
-            (Some(FloatOp::Div), &[a, b]) if approximate && format == Format::F32 => {
+            (Some(FloatOp::Div), &[a, b])
+                if let Some(function) = approximation
+                    && format == Format::F32 =>
+            {
                 Instruction::Approximate {
-                    function: ApproximateFunction::Divide,
+                    function,
                     flush,
                     to,
                     a,
@@ -69,7 +79,7 @@ pub(super) fn arithmetic(
                 a,
                 b: a,
             },
-            (Some(op), &[a, b]) if !approximate => Instruction::Float {
+            (Some(op), &[a, b]) if approximation.is_none() => Instruction::Float {
                 op,
                 format,
                 flush,

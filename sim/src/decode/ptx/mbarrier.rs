@@ -5,7 +5,7 @@ use super::{
         error::{Result, unsupported},
         nvvm::mbarrier::from_generic,
     },
-    assembly::{Assembly, HALF, WORD, operands},
+    assembly::{Assembly, B32, B64, operands},
     qualifiers::Qualifiers,
     statement::Operand,
 };
@@ -51,7 +51,7 @@ pub(super) fn mbarrier(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found
         Some(state) => Some(asm.destination(state)?),
         None => None,
     };
-    let last = last.map(|last| asm.source(last, HALF)).transpose()?;
+    let last = last.map(|last| asm.source(last, B32)).transpose()?;
     let transacts = expects || op == MbarrierOp::CompleteTransaction;
     let (count, transaction) = if transacts { (None, last) } else { (last, None) };
     let guard = asm.guard();
@@ -101,7 +101,7 @@ fn wait(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand], k
         _ => return Err(operands(found)),
     };
     let (_, address) = place(asm, space, address)?;
-    let phase = asm.source(phase, if parity { HALF } else { WORD })?;
+    let phase = asm.source(phase, if parity { B32 } else { B64 })?;
     let to = asm.destination(to)?;
     asm.push(Instruction::MbarrierWait {
         kind,

@@ -1,15 +1,18 @@
 //! Loads, stores, atomic operations, and hints such as prefetches.
 
 use super::{
-    super::error::{Result, invalid, unsupported},
-    assembly::{Assembly, HALF, WORD, operands},
+    super::{
+        error::{Result, invalid, unsupported},
+        llvm::atomic::check as check_atomic,
+    },
+    assembly::{Assembly, B32, B64, operands},
     qualifiers::{Kind, Qualifiers, Type},
     statement::Operand,
 };
-use crate::program::{AtomicFormat, AtomicOp, Conversion, Format, Instruction, MemoryOrder, Register, Space};
+use crate::program::{AtomicFormat, AtomicOp, Conversion, Format, Instruction, MemoryOrder, Register};
 
 /// The widest access of a thread, in bytes (PTX ISA 8.8, "ld": `.v8.b32` and `.v4.b64` only of global memory on sm_100).
-const WIDEST: usize = 32;
+const WIDEST_VECTOR: usize = 32;
 
 /// The operands of an access without the cache policy that `.L2::cache_hint` adds.
 fn without_policy<'o>(q: &mut Qualifiers<'_>, found: &'o [Operand]) -> &'o [Operand] {
@@ -29,7 +32,7 @@ fn stored(asm: &mut Assembly<'_, '_>, from: &Operand, count: usize, ty: Type) ->
 
 fn width(ty: Type, count: usize) -> Result<(u8, u32)> {
     let bytes = usize::from(ty.bits / 8);
-    if bytes == 0 || bytes * count > WIDEST {
+    if bytes == 0 || bytes * count > WIDEST_VECTOR {
         return Err(invalid("accesses an amount that no instruction does"));
     }
     Ok((ty.bits / 8, (bytes * count) as u32))
@@ -169,7 +172,7 @@ pub(super) fn atomic(
     let op = reduction(q, gives)?;
     let ty = q.ty()?;
     q.done()?;
-    let format = atomic_format(ty)?;
+    let format = atomic_format(op, ty)?;
     let (to, rest) = match found {
         [to, rest @ ..] if gives => (Some(asm.destination(to)?), rest),
         all => (None, all),
@@ -219,15 +222,17 @@ pub(super) fn reduction(q: &mut Qualifiers<'_>, gives: bool) -> Result<AtomicOp>
     }
 }
 
-/// The format of the values of an atomic instruction of that type.
-pub(super) fn atomic_format(ty: Type) -> Result<AtomicFormat> {
-    Ok(match ty.kind {
+/// The format of the values of an atomic instruction of that operation and type.
+pub(super) fn atomic_format(op: AtomicOp, ty: Type) -> Result<AtomicFormat> {
+    let format = match ty.kind {
         Kind::Bits | Kind::Unsigned => AtomicFormat::Unsigned(ty.bits),
         Kind::Signed => AtomicFormat::Signed(ty.bits),
         Kind::Float(format) => AtomicFormat::Float(format),
         Kind::Pair(format @ (Format::F16 | Format::BF16)) => AtomicFormat::Pair(format),
         Kind::Pair(_) | Kind::Predicate => return Err(unsupported("has a type that is not modelled")),
-    })
+    };
+    check_atomic(op, format)?;
+    Ok(format)
 }
 
 /// `createpolicy`: a policy changes nothing that can be observed, so it is a constant.
@@ -253,30 +258,23 @@ pub(super) fn create_policy(
 
 /// `prefetch` of a cache line or a tensor map.
 pub(super) fn prefetch(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand]) -> Result<()> {
-    let space = q.space();
-    let map = q.take("tensormap");
+    q.space();
+    q.take("tensormap");
     q.ignore(|qualifier| matches!(qualifier, "L1" | "L2" | "L2::evict_last" | "L2::evict_normal"));
     q.done()?;
     let [address] = found else {
         return Err(operands(found));
     };
     let address = asm.address(address)?;
-    // `prefetch.tensormap` of `.param` memory takes a generic address of it.
-    let space = if map { Space::Generic } else { space };
-    let bytes = if map { 128 } else { 1 };
-    asm.push(Instruction::Prefetch {
-        space,
-        address,
-        bytes,
-    })
+    asm.push(Instruction::Prefetch { address })
 }
 
 /// A size in bytes as an operand.
 pub(super) fn size(asm: &mut Assembly<'_, '_>, operand: &Operand) -> Result<crate::program::Register> {
-    asm.source(operand, HALF)
+    asm.source(operand, B32)
 }
 
 /// A cache policy, which only has to be a register that exists.
 pub(super) fn policy(asm: &mut Assembly<'_, '_>, operand: &Operand) -> Result<()> {
-    asm.source(operand, WORD).map(|_| ())
+    asm.source(operand, B64).map(|_| ())
 }

@@ -2,7 +2,7 @@
 
 use super::{
     super::error::{Result, unsupported},
-    assembly::{Assembly, HALF, PREDICATE, operands},
+    assembly::{Assembly, B32, PREDICATE, operands},
     qualifiers::Qualifiers,
     statement::Operand,
 };
@@ -21,7 +21,7 @@ pub(super) fn barrier(
         let [mask] = found else {
             return Err(operands(found));
         };
-        let mask = asm.source(mask, HALF)?;
+        let mask = asm.source(mask, B32)?;
         return asm.push(Instruction::WarpBarrier { mask });
     }
     let aligned = q.take("aligned") || root == "bar";
@@ -30,7 +30,7 @@ pub(super) fn barrier(
     }
     q.take("cta");
     let number = |asm: &mut Assembly<'_, '_>, operand: Option<&Operand>| -> Result<Option<Register>> {
-        operand.map(|operand| asm.source(operand, HALF)).transpose()
+        operand.map(|operand| asm.source(operand, B32)).transpose()
     };
     if q.take("red") {
         let op = q

@@ -5,7 +5,7 @@ use super::{
         error::{Result, unsupported},
         nvvm::mbarrier::from_generic,
     },
-    assembly::{Assembly, HALF, PREDICATE, WORD, operands},
+    assembly::{Assembly, B32, B64, PREDICATE, operands},
     qualifiers::{Kind, Qualifiers},
     statement::Operand,
 };
@@ -43,9 +43,9 @@ pub(super) fn shuffle(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found:
     };
     let value = asm.source(value, ty)?;
     let (offset, clamp, mask) = (
-        asm.source(offset, HALF)?,
-        asm.source(clamp, HALF)?,
-        asm.source(mask, HALF)?,
+        asm.source(offset, B32)?,
+        asm.source(clamp, B32)?,
+        asm.source(mask, B32)?,
     );
     let (to, in_range) = pair(asm, to)?;
     asm.push(Instruction::Shuffle {
@@ -76,7 +76,7 @@ pub(super) fn vote(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[
     let [to, value, mask] = found else {
         return Err(operands(found));
     };
-    let (value, mask) = (asm.source(value, PREDICATE)?, asm.source(mask, HALF)?);
+    let (value, mask) = (asm.source(value, PREDICATE)?, asm.source(mask, B32)?);
     let to = asm.destination(to)?;
     asm.push(Instruction::Vote {
         kind,
@@ -96,7 +96,7 @@ pub(super) fn matching(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found
     let [to, value, mask] = found else {
         return Err(operands(found));
     };
-    let (value, mask) = (asm.source(value, ty)?, asm.source(mask, HALF)?);
+    let (value, mask) = (asm.source(value, ty)?, asm.source(mask, B32)?);
     let (to, predicate) = pair(asm, to)?;
     asm.push(Instruction::Vote {
         kind,
@@ -144,7 +144,7 @@ pub(super) fn elect(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &
     let [Operand::Pair(lane, predicate), mask] = found else {
         return Err(operands(found));
     };
-    let mask = asm.source(mask, HALF)?;
+    let mask = asm.source(mask, B32)?;
     let to = asm.destination(predicate)?;
     asm.push(Instruction::Elect { to, mask: Some(mask) })?;
     if **lane == Operand::Name("_".to_owned()) {
@@ -190,7 +190,7 @@ pub(super) fn reduce(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: 
     let [to, value, mask] = found else {
         return Err(operands(found));
     };
-    let (value, mask) = (asm.source(value, ty)?, asm.source(mask, HALF)?);
+    let (value, mask) = (asm.source(value, ty)?, asm.source(mask, B32)?);
     let to = asm.destination(to)?;
     asm.push(Instruction::WarpReduce { op, to, mask, value })
 }
@@ -207,8 +207,8 @@ pub(super) fn map_to_cta(
     let [to, address, rank] = found else {
         return Err(operands(found));
     };
-    let mut address = asm.source(address, WORD)?;
-    let rank = asm.source(rank, HALF)?;
+    let mut address = asm.source(address, B64)?;
+    let rank = asm.source(rank, B32)?;
     if generic {
         address = from_generic(asm.body, address);
     }

@@ -90,6 +90,14 @@ fn loads_of_memory_that_is_only_read_are_invariant() {
     assert_eq!(invariant("llvm.noalias, llvm.readonly", load), [true]);
     assert_eq!(invariant("llvm.noalias", load), [true]);
     assert_eq!(invariant("llvm.noalias", both), [false]);
+    // LLVM expands a masked load into loads before it looks for invariant ones.
+    let masked = "%m = llvm.mlir.constant(dense<true> : vector<1xi1>) : vector<1xi1>
+                  %v = llvm.bitcast %x : f32 to vector<1xf32>
+                  %0 = llvm.intr.masked.load %b, %m, %v {alignment = 4 : i32} \
+                  : (!llvm.ptr<1>, vector<1xi1>, vector<1xf32>) -> vector<1xf32>";
+    assert_eq!(invariant("llvm.noalias", masked), [true]);
+    let stored = format!("{masked}\n llvm.store %x, %a : f32, !llvm.ptr<1>");
+    assert_eq!(invariant("llvm.noalias", &stored), [false]);
     assert_eq!(invariant("llvm.readonly", load), [false]);
     let volatile = "%0 = llvm.load volatile %b : !llvm.ptr<1> -> f32";
     assert_eq!(invariant("llvm.noalias, llvm.readonly", volatile), [false]);

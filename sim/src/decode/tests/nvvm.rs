@@ -204,7 +204,7 @@ fn bulk_copies() {
                 bytes: I,
                 ..
             }];
-        "nvvm.cp.async.bulk.prefetch %global, %i : !llvm.ptr<1>" => [Instruction::Prefetch { space: Space::Global, address: GLOBAL, .. }];
+        "nvvm.cp.async.bulk.prefetch %global, %i : !llvm.ptr<1>" => [Instruction::Prefetch { address: GLOBAL }];
         "nvvm.cp.async.bulk.commit.group" => [Instruction::BulkCommit];
         "nvvm.cp.async.bulk.wait_group 1 {read}" => [Instruction::BulkWait { pending: 1, read: true }];
         "nvvm.cp.async.bulk.wait_group 0" => [Instruction::BulkWait { pending: 0, read: false }];
@@ -237,7 +237,7 @@ fn tensor_copies() {
             ..
         }];
         "nvvm.cp.async.bulk.tensor.global.shared.cta %map, %shared, box[%i, %i] : !llvm.ptr, !llvm.ptr<3>" => [Instruction::TensorCopy { store: true, completion: Completion::Group, .. }];
-        "nvvm.cp.async.bulk.tensor.prefetch %map, box[%i, %i] : !llvm.ptr" => [Instruction::Prefetch { address: MAP, bytes: 128, .. }];
+        "nvvm.cp.async.bulk.tensor.prefetch %map, box[%i, %i] : !llvm.ptr" => [Instruction::Prefetch { address: MAP }];
     }
     let im2col = problems(
         "nvvm.cp.async.bulk.tensor.prefetch %map, box[%i, %i, %i] im2col[%h] \
@@ -329,8 +329,8 @@ fn everything_else() {
         "nvvm.setmaxregister increase 104" => [Instruction::SetMaxRegisters { registers: 104, increase: true }];
         "nvvm.griddepcontrol wait" => [Instruction::GridDependencyWait];
         "nvvm.griddepcontrol launch_dependents" => [Instruction::GridDependencyLaunch];
-        "nvvm.prefetch tensormap, %map : !llvm.ptr" => [Instruction::Prefetch { space: Space::Generic, address: MAP, bytes: 128 }];
-        "nvvm.prefetch level = L2, %global : !llvm.ptr<1>" => [Instruction::Prefetch { space: Space::Global, address: GLOBAL, bytes: 1 }];
+        "nvvm.prefetch tensormap, %map : !llvm.ptr" => [Instruction::Prefetch { address: MAP }];
+        "nvvm.prefetch level = L2, %global : !llvm.ptr<1>" => [Instruction::Prefetch { address: GLOBAL }];
         "nvvm.exit" => [Instruction::Return];
         "nvvm.fence.mbarrier.init
          nvvm.nanosleep %i" => [Instruction::Fence(_)];

@@ -53,7 +53,7 @@ fn loads_and_stores() {
             ..
         }];
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$2], $3, [$2];" => [Instruction::StoreAsync { address: SHARED, bytes: 4, mbarrier: SHARED, .. }];
-        "prefetch.global.L2 [$1];" => [Instruction::Prefetch { space: Space::Global, address: GLOBAL, .. }];
+        "prefetch.global.L2 [$1];" => [Instruction::Prefetch { address: GLOBAL }];
     }
 }
 
@@ -143,6 +143,31 @@ fn integer_arithmetic() {
     }
 }
 
+/// PTX ISA, "mad": with `.wide` the addend is twice as wide as the factors.
+#[test]
+fn a_wide_multiplication_adds_a_wide_constant() {
+    for (ty, factor, addend) in [("s32", 4, 0xffff_ffff_ffff_fff8), ("u16", 4, 0xffff_fff8)] {
+        let code = code(&asm(&format!(
+            "{{ .reg .b64 t; .reg .b16 h; mad.wide.{ty} t, h, {factor}, -8; cvt.u32.u64 $0, t; }}"
+        )));
+        let constant = |register: &Register| {
+            code.iter().find_map(|instruction| match instruction {
+                Instruction::Constant { to, value } if to == register => Some(*value),
+                _ => None,
+            })
+        };
+        let sum = code.iter().find_map(|instruction| match instruction {
+            Instruction::Integer {
+                op: IntegerOp::Add,
+                b,
+                ..
+            } => constant(b),
+            _ => None,
+        });
+        assert_eq!(sum, Some(addend), "{code:#?}");
+    }
+}
+
 #[test]
 fn lop3_is_the_union_of_its_minterms() {
     // 0x80 is a & b & c.
@@ -162,7 +187,8 @@ fn float_arithmetic() {
         "max.NaN.f32 $0, $5, $7;" => [Instruction::Float { op: FloatOp::Maximum, .. }];
         "mul.f32 $0, $5, 0f40000000;" => [Instruction::Float { op: FloatOp::Mul, a: X, .. }];
         "div.rn.f32 $0, $5, $7;" => [Instruction::Float { op: FloatOp::Div, .. }];
-        "div.full.f32 $0, $5, $7;" => [Instruction::Approximate { function: ApproximateFunction::Divide, .. }];
+        "div.approx.f32 $0, $5, $7;" => [Instruction::Approximate { function: ApproximateFunction::Divide, a: X, b: Y, .. }];
+        "div.full.ftz.f32 $0, $5, $7;" => [Instruction::Approximate { function: ApproximateFunction::DivideFull, flush: true, a: X, b: Y, .. }];
         "ex2.approx.ftz.f32 $0, $5;" => [Instruction::Approximate { function: ApproximateFunction::Exp2, flush: true, a: X, .. }];
         "rsqrt.approx.f32 $0, $5;" => [Instruction::Approximate { function: ApproximateFunction::ReciprocalSquareRoot, flush: false, .. }];
         "sqrt.rn.f32 $0, $5;" => [Instruction::Float { op: FloatOp::Sqrt, .. }];
@@ -344,6 +370,16 @@ fn what_is_wrong_with_ptx_is_said() {
     );
     assert!(message("ld.global.b32 $0, [$1], $3, $3;").contains("operands"));
     assert!(message("ld.global.frob.b32 $0, [$1];").contains("'.frob'"));
+    assert!(
+        message("red.global.and.f32 [$1], $5;")
+            .contains("operation And on Float(F32), which PTX does not have")
+    );
+    assert!(
+        message("cp.reduce.async.bulk.global.shared::cta.bulk_group.xor.f16 [$1], [$2], $3;")
+            .contains("operation Xor on Float(F16), which PTX does not have")
+    );
+    assert!(message("mad.lo.s32 $0, $3, $3, $3, $3;").contains("operands"));
+    assert!(message("add.wide.s32 $0, $3, $3;").contains("'.wide'"));
     assert!(message("mov.b32 $9, 1;").contains("$9 of 8"));
     assert!(message("mov.b32 $3, 1;").contains("only an input"));
     assert!(message("mov.b32 $0, nobody;").contains("'nobody'"));

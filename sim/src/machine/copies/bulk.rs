@@ -111,10 +111,10 @@ impl Machine<'_> {
         let (done, events) = match completion {
             Completion::Group => {
                 let cluster = &mut self.clusters[turn.at.cluster];
-                let (group, time) = cluster.threads[index].bulk.add(site);
+                let time = cluster.threads[index].bulk.add(site);
                 let reads = cluster.event(AgentKey::BulkReads(index as u32), time);
                 let writes = cluster.event(AgentKey::BulkWrites(index as u32), time);
-                (Done::Bulk(group), vec![(reads, writes); receivers.len()])
+                (Done::Bulk(time), vec![(reads, writes); receivers.len()])
             }
             Completion::Mbarrier(register) => {
                 let address = self.lane(turn, lane, register);
@@ -194,14 +194,15 @@ impl Machine<'_> {
     pub(super) fn wait_for_bulk_copies(&mut self, turn: Turn, pending: u32, read: bool) -> Flow {
         let indices = self.threads_of(turn);
         let cluster = &mut self.clusters[turn.at.cluster];
-        let mut times = Vec::with_capacity(indices.len());
-        for index in &indices {
-            match cluster.threads[*index].bulk.wait(pending as usize, read) {
-                Some(time) => times.push(time),
-                None => return Flow::Wait(Wait::Copies),
-            }
+        let is_done = |index: &usize| cluster.threads[*index].bulk.are_done(Some(pending), read);
+        if !indices.iter().all(is_done) {
+            return Flow::Wait(Wait::Copies);
         }
-        for (index, time) in indices.into_iter().zip(times).filter(|(_, time)| *time > 0) {
+        for index in indices {
+            let time = cluster.threads[index].bulk.finish(Some(pending));
+            if time == 0 {
+                continue;
+            }
             let reads = cluster.event(AgentKey::BulkReads(index as u32), time);
             cluster.threads[index].knowledge.seen.record(reads);
             if !read {

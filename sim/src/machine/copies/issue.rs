@@ -252,17 +252,17 @@ impl Machine<'_> {
         })
     }
 
-    /// Adds the number of pieces of a copy to its group, if it has one.
+    /// Adds the number of pieces of a copy to those that its group waits for, if it has one.
     pub(super) fn count_moves(&mut self, turn: Turn, thread: usize, done: Done, count: u32) {
         let thread = &mut self.clusters[turn.at.cluster].threads[thread];
-        let group = match done {
-            Done::Bulk(group) => thread.bulk.group(group),
-            Done::Small(group) => thread.small.group(group),
+        let batch = match done {
+            Done::Bulk(time) => thread.bulk.batch(time),
+            Done::Small(time) => thread.small.batch(time),
             Done::Mbarrier { .. } => None,
         };
-        if let Some(group) = group {
-            group.unread += count;
-            group.unwritten += count;
+        if let Some(batch) = batch {
+            batch.unread += count;
+            batch.unwritten += count;
         }
     }
 

@@ -28,7 +28,7 @@ impl Machine<'_> {
         };
         let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
         let cluster = &mut self.clusters[turn.at.cluster];
-        let (group, time) = cluster.threads[index].small.add(site);
+        let time = cluster.threads[index].small.add(site);
         let event = cluster.event(AgentKey::SmallCopies(index as u32), time);
         let spaces = [Space::Global, Space::Shared];
         let moves = self.place(
@@ -41,27 +41,28 @@ impl Machine<'_> {
             Effect::Write,
             false,
         );
-        self.count_moves(turn, index, Done::Small(group), moves.len() as u32);
-        self.begin(turn, index, moves, Done::Small(group), None);
+        self.count_moves(turn, index, Done::Small(time), moves.len() as u32);
+        self.begin(turn, index, moves, Done::Small(time), None);
     }
 
     pub(super) fn wait_for_small_copies(&mut self, turn: Turn, pending: Option<u32>) -> Flow {
         let indices = self.threads_of(turn);
         let cluster = &mut self.clusters[turn.at.cluster];
-        let mut times = Vec::with_capacity(indices.len());
-        for index in &indices {
-            let groups = &mut cluster.threads[*index].small;
+        let is_done = |index: &usize| cluster.threads[*index].small.are_done(pending, false);
+        if !indices.iter().all(is_done) {
+            return Flow::Wait(Wait::Copies);
+        }
+        for index in indices {
+            let groups = &mut cluster.threads[index].small;
+            let time = groups.finish(pending);
+            // `wait_all` commits what is open and waits for it (PTX ISA, "cp.async.wait_all").
             if pending.is_none() {
                 groups.commit();
             }
-            match groups.wait(pending.unwrap_or(0) as usize, false) {
-                Some(time) => times.push(time),
-                None => return Flow::Wait(Wait::Copies),
+            if time > 0 {
+                let event = cluster.event(AgentKey::SmallCopies(index as u32), time);
+                cluster.threads[index].knowledge.seen.record(event);
             }
-        }
-        for (index, time) in indices.into_iter().zip(times).filter(|(_, time)| *time > 0) {
-            let event = cluster.event(AgentKey::SmallCopies(index as u32), time);
-            cluster.threads[index].knowledge.seen.record(event);
         }
         Flow::Next
     }

@@ -1,12 +1,12 @@
 //! Operations that never wait: initialize, invalidate, arrive, expect and complete bytes.
 
-use super::{MBARRIER_BYTES, MbarrierPlace};
+use super::MbarrierPlace;
 use crate::machine::Machine;
 use crate::machine::cluster::{AgentKey, Phases};
 use crate::machine::step::{Flow, Turn};
 use crate::machine::thread::Knowledge;
 use crate::machine::warp::{LANES, Wait, lanes};
-use crate::mbarrier::PhaseChange;
+use crate::mbarrier::{MBARRIER_BYTES, PhaseChange};
 use crate::program::{Instruction, MbarrierOp, MemoryOrder, Register};
 use crate::race::Event;
 

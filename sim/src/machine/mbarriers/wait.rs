@@ -1,11 +1,12 @@
 //! Tests of a phase, and waiting for it.
 
-use super::{MBARRIER_BYTES, MbarrierPlace};
+use super::MbarrierPlace;
 use crate::machine::Machine;
 use crate::machine::access::{Spot, Target};
 use crate::machine::step::{Flow, Turn};
 use crate::machine::thread::Knowledge;
 use crate::machine::warp::{LANES, Wait, lanes};
+use crate::mbarrier::MBARRIER_BYTES;
 use crate::program::{Instruction, MemoryOrder, Register, Space, WaitKind};
 use crate::race::Event;
 

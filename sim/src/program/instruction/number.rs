@@ -1,5 +1,7 @@
 //! Operations on numbers, number formats and conversions.
 
+use norma_bundle::Element;
+
 /// Integer operations. `Shl`, `LShr` and `AShr` by the width or more are undefined in LLVM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are LLVM's")]
@@ -131,6 +133,25 @@ pub enum Format {
     F8E5M2,
 }
 
+impl Format {
+    /// The storage type of its values.
+    pub fn element(self) -> Element {
+        match self {
+            Self::F64 => Element::F64,
+            Self::F32 => Element::F32,
+            Self::F16 => Element::F16,
+            Self::BF16 => Element::BF16,
+            Self::F8E4M3FN => Element::F8E4M3FN,
+            Self::F8E5M2 => Element::F8E5M2,
+        }
+    }
+
+    /// Its width.
+    pub fn bits(self) -> u8 {
+        8 * self.element().bytes() as u8
+    }
+}
+
 /// Functions of the special function unit, which may err by up to the bounds that the PTX ISA documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are PTX's")]
@@ -143,8 +164,10 @@ pub enum ApproximateFunction {
     Sin,
     Cos,
     Tanh,
-    /// `a / b`.
+    /// `a / b`, which is 0 for divisors beyond 2^126 (`div.approx`).
     Divide,
+    /// `a / b` for divisors of any magnitude (`div.full`).
+    DivideFull,
 }
 
 /// A conversion between number types.

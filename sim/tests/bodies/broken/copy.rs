@@ -93,6 +93,14 @@ fn a_group_that_was_never_committed() {
         .is_found(FindingKind::EarlyExit, STORE, &[]);
 }
 
+/// An empty group, which nobody need wait for, does not stand for the one that follows it.
+#[test]
+fn a_group_behind_an_empty_one_that_nobody_waits_for() {
+    store("", FENCE, "")
+        .with("  ^copy:", "  ^copy:\n    nvvm.cp.async.bulk.commit.group")
+        .is_found_in_every_seed(FindingKind::EarlyExit, STORE, &[]);
+}
+
 #[test]
 fn sizes_and_addresses_that_are_no_multiples_of_16() {
     for (right, wrong) in [

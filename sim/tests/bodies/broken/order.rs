@@ -136,3 +136,54 @@ fn a_shuffle_orders_no_memory() {
     %t = llvm.load %ap : !llvm.ptr<3> -> f32";
     Kernel::of(body).is_found(FindingKind::DataRace, "llvm.load", &[]);
 }
+
+/// The other side of the race is a thread, whose cluster may have ended by then, and not a copy.
+#[test]
+fn a_race_with_an_atomic_of_another_cta_names_who_made_it() {
+    let body = "
+    %owns = llvm.icmp \"eq\" %cta, %c0 : i32
+    llvm.cond_br %owns, ^set, ^add
+  ^set:
+    llvm.store %c5, %w : i32, !llvm.ptr<1>
+    llvm.br ^out
+  ^add:
+    %old = llvm.atomicrmw add %w, %c1 monotonic : !llvm.ptr<1>, i32
+    llvm.br ^out
+  ^out:";
+    let notes = Kernel::of(body).threads(1).ctas(2).notes(FindingKind::DataRace);
+    let updates: Vec<_> = notes
+        .iter()
+        .filter(|note| note.starts_with("updated it"))
+        .collect();
+    assert!(!updates.is_empty(), "{notes:?}");
+    for note in updates {
+        assert!(note.ends_with("CTA (1, 0, 0)"), "{note}");
+    }
+}
+
+/// The phase is that of the mbarrier that lies there now.
+#[test]
+fn a_race_with_a_copy_names_the_phase_of_its_mbarrier() {
+    let body = "
+    llvm.cond_br %first, ^go, ^out
+  ^go:
+    nvvm.mbarrier.init %bar, %c1 : !llvm.ptr<3>, i32
+    nvvm.fence.mbarrier.init
+    nvvm.mbarrier.arrive.expect_tx %bar, %c256 : !llvm.ptr<3>, i32
+    nvvm.cp.async.bulk.shared.cluster.global %a, %x, %bar, %c256 : !llvm.ptr<3>, !llvm.ptr<1>
+    nvvm.mbarrier.try_wait.parity %bar, %c0, %c32 : !llvm.ptr<3>, i32, i32
+    nvvm.mbarrier.inval %bar : !llvm.ptr<3>
+    nvvm.mbarrier.init %bar, %c1 : !llvm.ptr<3>, i32
+    nvvm.fence.mbarrier.init
+    nvvm.mbarrier.arrive.expect_tx %bar, %c256 : !llvm.ptr<3>, i32
+    nvvm.cp.async.bulk.shared.cluster.global %b, %x, %bar, %c256 : !llvm.ptr<3>, !llvm.ptr<1>
+    %t = llvm.load %b : !llvm.ptr<3> -> f32
+    nvvm.mbarrier.try_wait.parity %bar, %c0, %c32 : !llvm.ptr<3>, i32, i32
+    llvm.br ^out
+  ^out:";
+    let notes = Kernel::of(body).notes(FindingKind::DataRace);
+    assert!(!notes.is_empty());
+    for note in notes {
+        assert!(note.ends_with("the mbarrier at 'bars'+0, phase 0"), "{note}");
+    }
+}

@@ -262,3 +262,27 @@ fn a_wait_that_is_not_asked_again() {
         .with("nvvm.barrier\n    llvm.br ^ask", "llvm.br ^ask")
         .gives(&expected, &[crate::kernel::BRINGS_A_COPY]);
 }
+
+/// Each lane waits for all threads of its warp at the barrier that it names (PTX ISA, "barrier{.cta}").
+#[test]
+fn the_lanes_of_a_warp_name_different_barriers() {
+    let body = "
+    %half = llvm.lshr %lane, %c4 : i32
+    %id = llvm.add %half, %c1 : i32
+    nvvm.inline_ptx \"barrier.cta.sync $0, 64;\" ro(%id : i32)";
+    Kernel::of(body).is_found_in_every_seed(FindingKind::PartialBarrier, "barrier.cta.sync", &[]);
+    Kernel::of(body)
+        .with("barrier.cta.sync", "bar.sync")
+        .is_found_in_every_seed(FindingKind::BadBarrier, "bar.sync", &[]);
+}
+
+/// As above with one barrier, of which the lanes expect different numbers of threads.
+#[test]
+fn the_lanes_of_a_warp_expect_different_numbers_of_threads() {
+    let body = "
+    %lower = llvm.icmp \"ult\" %lane, %c16 : i32
+    %count = llvm.select %lower, %c32, %c64 : i1, i32
+    nvvm.inline_ptx \"barrier.cta.sync 1, $0;\" ro(%count : i32)";
+    let besides = [FindingKind::PartialBarrier];
+    Kernel::of(body).is_found_in_every_seed(FindingKind::BadBarrier, "barrier.cta.sync", &besides);
+}

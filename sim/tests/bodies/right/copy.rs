@@ -79,3 +79,27 @@ fn global_memory_written_by_threads_is_copied() {
     let expected: Vec<f32> = (0..32).map(|index| index as f32).collect();
     Kernel::of(body).threads(32).gives(&expected, &[BRINGS_A_COPY]);
 }
+
+/// `y[i] = x[63 - i]`: a thread's arrival waits for the copies before it, not for the one after it, which is of the same
+/// group and may land first (PTX ISA, "cp.async.mbarrier.arrive": "completion of all prior cp.async operations").
+#[test]
+fn an_arrival_waits_for_all_copies_before_it() {
+    let body = "
+    llvm.cond_br %first, ^init, ^started
+  ^init:
+    nvvm.mbarrier.init %bar, %c64 : !llvm.ptr<3>, i32
+    llvm.br ^started
+  ^started:
+    nvvm.barrier
+    %bi = llvm.getelementptr %b[%tid] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    nvvm.cp.async.shared.global %ai, %xi, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    nvvm.cp.async.mbarrier.arrive %bar {noinc = true} : !llvm.ptr<3>
+    nvvm.cp.async.shared.global %bi, %xi, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    nvvm.mbarrier.try_wait.parity %bar, %c0, %c32 : !llvm.ptr<3>, i32, i32
+    %mirror = llvm.sub %c63, %tid : i32
+    %ap = llvm.getelementptr %a[%mirror] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %t = llvm.load %ap : !llvm.ptr<3> -> f32
+    llvm.store %t, %yi : f32, !llvm.ptr<1>";
+    let expected: Vec<f32> = (0..64).map(|index| (63 - index) as f32).collect();
+    Kernel::of(body).gives(&expected, &[]);
+}
