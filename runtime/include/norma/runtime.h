@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// How a call ended.
+// The status of a call.
 typedef enum norma_status {
-  // All is well.
+  // The call succeeded.
   NORMA_STATUS_OK = 0,
-  // An argument is not what it must be, such as a tensor that the kernels are not made for. Nothing was launched.
+  // An argument is not acceptable, such as a tensor that the kernels are not made for. Nothing was launched.
   NORMA_STATUS_ARGUMENT = 1,
   // The bundle cannot be used, or has no such function.
   NORMA_STATUS_BUNDLE = 2,
-  // The bundle has nothing for the device.
+  // The bundle has no code for the device.
   NORMA_STATUS_TARGET = 3,
   // There is no driver, or no such device.
   NORMA_STATUS_DEVICE = 4,
@@ -25,13 +25,13 @@ typedef enum norma_status {
   NORMA_STATUS_INTERNAL = 6,
 } norma_status;
 
-// What a scalar is given by.
+// How a scalar's value is given.
 typedef enum norma_scalar_kind {
-  // The value that the function's author wrote.
+  // The default that the function's author wrote.
   NORMA_SCALAR_KIND_DEFAULT = 0,
-  // `value.number`, which an integer takes if it is whole.
+  // `value.number`; a scalar of an integer type accepts it if it is whole.
   NORMA_SCALAR_KIND_FLOAT = 1,
-  // `value.integer`, which a float takes rounded.
+  // `value.integer`; a scalar of a float type rounds it.
   NORMA_SCALAR_KIND_INTEGER = 2,
 } norma_scalar_kind;
 
@@ -47,7 +47,7 @@ typedef struct norma_file {
   const char *path;
   // Its bytes, which must stay as long as the bundle and its functions do.
   const uint8_t *bytes;
-  // How many there are.
+  // The number of bytes.
   size_t size;
 } norma_file;
 
@@ -55,28 +55,28 @@ typedef struct norma_file {
 typedef struct norma_device {
   // The kind: 2 for CUDA memory, 13 for CUDA managed memory.
   int32_t kind;
-  // The device's number among those of its kind.
+  // The device's number among devices of its kind.
   int32_t ordinal;
 } norma_device;
 
 // DLPack's `DLDataType`.
 typedef struct norma_dtype {
-  // What a number is: 0 a signed integer, 1 an unsigned one, 2 an IEEE float, 4 a bfloat, 6 a boolean, 10 an `f8E4M3FN`,
+  // The kind of number: 0 a signed integer, 1 an unsigned one, 2 an IEEE float, 4 a bfloat, 6 a boolean, 10 an `f8E4M3FN`,
   // 12 an `f8E5M2`, 14 an `f8E8M0FNU`.
   uint8_t code;
-  // The bits of a number.
+  // The number of bits.
   uint8_t bits;
-  // How many numbers make an element: 1.
+  // The number of lanes in an element: 1.
   uint16_t lanes;
 } norma_dtype;
 
-// A tensor in a device's memory. Its layout is that of DLPack's `DLTensor`, to which a pointer may be cast.
+// A tensor in a device's memory. The layout is that of DLPack's `DLTensor`, so pointers may be cast.
 typedef struct norma_tensor {
-  // The address of the memory; that of the first element is `byte_offset` further.
+  // The address of the memory; the first element is `byte_offset` bytes further.
   void *data;
-  // Where the memory is.
+  // The device that holds the memory.
   struct norma_device device;
-  // How many dims there are.
+  // The number of dims.
   int32_t rank;
   // The type of the elements.
   struct norma_dtype dtype;
@@ -84,11 +84,11 @@ typedef struct norma_tensor {
   const int64_t *shape;
   // The stride of each dim, in elements; null for a dense tensor in row-major order.
   const int64_t *strides;
-  // From `data` to the first element, in bytes.
+  // The offset from `data` to the first element, in bytes.
   uint64_t byte_offset;
 } norma_tensor;
 
-// A number, by the kind beside it.
+// A number, whose field is selected by the kind beside it.
 typedef union norma_number {
   // For `Float`.
   double number;
@@ -100,7 +100,7 @@ typedef union norma_number {
 typedef struct norma_scalar {
   // A `norma_scalar_kind`.
   uint32_t kind;
-  // What it is.
+  // The value, unless the kind is `Default`.
   union norma_number value;
 } norma_scalar;
 
@@ -108,13 +108,13 @@ typedef struct norma_scalar {
 typedef struct norma_embedded {
   // 1, the version of this struct.
   uint32_t abi;
-  // How many files there are.
+  // The number of files.
   uint32_t file_count;
   // The bundle's files.
   const struct norma_file *files;
   // The function's name.
   const char *name;
-  // Null; the runtime keeps the function here once it is in use.
+  // Null at first; the runtime stores the loaded function here.
   struct norma_function *function;
 } norma_embedded;
 
@@ -122,17 +122,17 @@ typedef struct norma_embedded {
 extern "C" {
 #endif // __cplusplus
 
-// Why the last call of this thread that failed did, as one line of text. It is there until another call of the thread fails.
+// The message of this thread's last failed call, as one line of text. It stays valid until another call of the thread fails.
 const char *norma_last_error(void);
 
-// Opens the bundle in a folder: that of one target, or one with a folder for each. Close it by `norma_bundle_close`.
+// Opens the bundle in a folder: a bundle of one target, or one with a subfolder per target. Close it with
+// `norma_bundle_close`.
 //
 // The caller makes sure of this:
-// `folder` is null or a text that ends in a null byte, `bundle` null or valid for a write.
-enum norma_status norma_bundle_open(const char *folder,
-                                    struct norma_bundle **bundle);
+// `folder` is null or a null-terminated string, `bundle` null or valid for a write.
+enum norma_status norma_bundle_open(const char *folder, struct norma_bundle **bundle);
 
-// Takes a bundle from memory, laid out as in a folder. Close it by `norma_bundle_close`.
+// Creates a bundle from memory, laid out as in a folder. Close it with `norma_bundle_close`.
 //
 // The caller makes sure of this:
 // `files` is valid for `count` files, their bytes for as long as the bundle or a function of it is used, and `bundle` is null
@@ -141,51 +141,52 @@ enum norma_status norma_bundle_from_memory(const struct norma_file *files,
                                            size_t count,
                                            struct norma_bundle **bundle);
 
-// Lets functions of a bundle that are got after this run by PTX on devices that no cubin fits, or not, which is how it begins: the
-// driver compiles the PTX when a function is loaded. `normac --ptx-fallback` writes bundles that have PTX.
+// Sets whether functions that are got from a bundle after this call may run by PTX on devices that no cubin fits; the driver
+// then compiles the PTX when a function is loaded. The default is not to. `normac --ptx-fallback` writes bundles that have
+// PTX.
 //
 // The caller makes sure of this:
-// `bundle` is null or open, and no other call uses it meanwhile.
+// `bundle` is null or open, and no other call uses it at the same time.
 enum norma_status norma_bundle_allow_ptx(struct norma_bundle *bundle,
                                          bool allows_ptx);
 
-// Closes a bundle; its functions stay. Null is no bundle.
+// Closes a bundle; its functions stay valid. Null is ignored.
 //
 // The caller makes sure of this:
-// `bundle` is null or one that is not closed yet.
+// `bundle` is null or has not been closed.
 void norma_bundle_close(struct norma_bundle *bundle);
 
 // Finds a function of a bundle. It is loaded on a device when it is first launched there, or by `norma_function_load`. Free
-// it by `norma_function_free`.
+// it with `norma_function_free`.
 //
 // The caller makes sure of this:
-// `bundle` is null or open, `name` null or a text that ends in a null byte, `function` null or valid for a write.
+// `bundle` is null or open, `name` null or a null-terminated string, `function` null or valid for a write.
 enum norma_status norma_function_get(const struct norma_bundle *bundle,
                                      const char *name,
                                      struct norma_function **function);
 
-// Frees a function, what it has loaded, and its scratch memory. Null is no function.
+// Frees a function, its loaded code, and its scratch memory. Null is ignored.
 //
 // The caller makes sure of this:
-// `function` is null or one that is not freed yet; what it launched has run, and graphs that captured it are not launched
-// again.
+// `function` is null or has not been freed; its launches have completed, and graphs that captured it are not launched again.
 void norma_function_free(struct norma_function *function);
 
-// Loads a function on a device, by the driver's number of it, so that the first launch there need not.
+// Loads a function on the device with this ordinal, so that the first launch there does not have to.
 //
 // The caller makes sure of this:
-// `function` is null or not freed.
+// `function` is null or has not been freed.
 enum norma_status norma_function_load(const struct norma_function *function, int32_t device);
 
-// Checks the arguments of a call and launches the function's kernels on a stream: a `CUstream` or `cudaStream_t`, null for the
-// default stream. Tensors are the inputs, then the outputs; scalars are the function's named ones in order, of which the
-// last, or all, may be left out. Nothing is launched if anything is refused. A stream that captures records the launches.
+// Checks the arguments of a call and launches the function's kernels on a stream: a `CUstream` or `cudaStream_t`, null for
+// the default stream. `tensors` are the inputs, then the outputs. `scalars` are the function's named scalars in order;
+// trailing ones, or all, may be left out. If anything is refused, nothing is launched. On a stream that is capturing, the
+// launches are recorded.
 //
 // The caller makes sure of this:
-// `tensors` is valid for `tensor_count` pointers, `scalars` for `scalar_count`; each tensor's shape and strides are as long as its
-// rank. From their first elements to their last, the tensors lie in memory that the device can access until the kernels
-// have run, and that nothing else writes, or reads of outputs, meanwhile. `stream` is a stream of the primary context of
-// the tensors' device.
+// `tensors` is valid for `tensor_count` pointers, `scalars` for `scalar_count`; each tensor's shape and strides are as long
+// as its rank. From first to last element, the tensors lie in memory that the device can access until the kernels have
+// completed. Until then nothing else writes this memory, or reads that of outputs. `stream` is a stream of the primary
+// context of the tensors' device.
 enum norma_status norma_function_launch(const struct norma_function *function,
                                         const struct norma_tensor *const *tensors,
                                         size_t tensor_count,
@@ -196,23 +197,23 @@ enum norma_status norma_function_launch(const struct norma_function *function,
 // Frees the scratch memory of a function's calls on a stream, and of captures on it, before the function is freed.
 //
 // The caller makes sure of this:
-// `function` is null or not freed; `stream` is a stream of that device's primary context, what was launched on it has run,
-// and graphs captured on it, or on an earlier stream that had its handle, are not launched again.
+// `function` is null or has not been freed; `stream` is a stream of that device's primary context, launches on it have
+// completed, and graphs captured on it, or on an earlier stream that had the same handle, are not launched again.
 enum norma_status norma_function_release_scratch(const struct norma_function *function,
                                                  int32_t device,
                                                  void *stream);
 
-// Loads an embedded function on a device, by the driver's number of it, so that the first launch there need not.
+// Loads an embedded function on the device with this ordinal, so that the first launch there does not have to.
 //
 // The caller makes sure of this:
-// `embedded` is what an object of `normac` holds.
+// `embedded` belongs to an object written by `normac`.
 enum norma_status norma_embedded_load(struct norma_embedded *embedded,
                                       int32_t device);
 
 // Launches an embedded function, as `norma_function_launch` does.
 //
 // The caller makes sure of this:
-// `embedded` is what an object of `normac` holds; the rest as for `norma_function_launch`.
+// `embedded` belongs to an object written by `normac`; the rest as for `norma_function_launch`.
 enum norma_status norma_embedded_launch(struct norma_embedded *embedded,
                                         const struct norma_tensor *const *tensors,
                                         size_t tensor_count,
