@@ -69,50 +69,46 @@ static void printSpread(AsmPrinter &p, ArrayAttr spread) {
   p << "]";
 }
 
-/// `[register, l2]`.
-static ParseResult parsePlaces(AsmParser &parser, SmallVector<int64_t> &places) {
-  auto parsePlace = [&]() -> ParseResult {
+/// A list of cases of an enum, such as `[register, l2]`.
+template <typename Enum>
+static ParseResult parseCases(AsmParser &parser, SmallVector<int64_t> &cases, std::optional<Enum> (*symbolize)(StringRef),
+                              StringRef expected, StringRef context) {
+  auto parseCase = [&]() -> ParseResult {
     StringRef keyword;
     SMLoc location = parser.getCurrentLocation();
     if (parser.parseKeyword(&keyword))
       return failure();
-    std::optional<CachePlace> place = symbolizeCachePlace(keyword);
-    if (!place)
-      return parser.emitError(location) << "expected none, register, shared, l1 or l2, got '" << keyword << "'";
-    places.push_back(static_cast<int64_t>(*place));
+    std::optional<Enum> found = symbolize(keyword);
+    if (!found)
+      return parser.emitError(location) << "expected " << expected << ", got '" << keyword << "'";
+    cases.push_back(static_cast<int64_t>(*found));
     return success();
   };
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parsePlace, " in keep");
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseCase, context);
+}
+
+template <typename Enum>
+static void printCases(AsmPrinter &p, ArrayRef<int64_t> cases, StringRef (*stringify)(Enum)) {
+  p << "[";
+  llvm::interleaveComma(cases, p, [&](int64_t value) { p << stringify(static_cast<Enum>(value)); });
+  p << "]";
+}
+
+/// `[register, l2]`.
+static ParseResult parsePlaces(AsmParser &parser, SmallVector<int64_t> &places) {
+  return parseCases<CachePlace>(parser, places, symbolizeCachePlace, "none, register, shared, l1 or l2", " in keep");
 }
 
 static void printPlaces(AsmPrinter &p, ArrayRef<int64_t> places) {
-  p << "[";
-  llvm::interleaveComma(places, p,
-                        [&](int64_t place) { p << stringifyCachePlace(static_cast<CachePlace>(place)); });
-  p << "]";
+  printCases<CachePlace>(p, places, stringifyCachePlace);
 }
 
 /// `[cluster, loop]`.
 static ParseResult parseMergedLevels(AsmParser &parser, SmallVector<int64_t> &levels) {
-  auto parseLevel = [&]() -> ParseResult {
-    StringRef keyword;
-    SMLoc location = parser.getCurrentLocation();
-    if (parser.parseKeyword(&keyword))
-      return failure();
-    std::optional<Level> level = symbolizeLevel(keyword);
-    if (!level)
-      return parser.emitError(location) << "expected split, cluster, loop, warp or lane, got '" << keyword << "'";
-    levels.push_back(static_cast<int64_t>(*level));
-    return success();
-  };
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseLevel, " in merge_reductions");
+  return parseCases<Level>(parser, levels, symbolizeLevel, "split, cluster, loop, warp or lane", " in merge_reductions");
 }
 
-static void printMergedLevels(AsmPrinter &p, ArrayRef<int64_t> levels) {
-  p << "[";
-  llvm::interleaveComma(levels, p, [&](int64_t level) { p << stringifyLevel(static_cast<Level>(level)); });
-  p << "]";
-}
+static void printMergedLevels(AsmPrinter &p, ArrayRef<int64_t> levels) { printCases<Level>(p, levels, stringifyLevel); }
 
 #include "norm/NormDialect.cpp.inc"
 #include "norm/NormEnums.cpp.inc"

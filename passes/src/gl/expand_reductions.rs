@@ -119,7 +119,7 @@ enum Place<'c, 'a> {
     /// In shared memory, in a plain order.
     Memory(Value<'c, 'a>),
     /// In shared memory, in an order in which no banks conflict.
-    Swizzled(Value<'c, 'a>, MemoryExchange),
+    Swizzled(Value<'c, 'a>, Box<MemoryExchange>),
     /// Nowhere: all partials are this scalar, which is known at compile time.
     Known(Value<'c, 'a>),
 }
@@ -177,7 +177,7 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
             let memory = buffer(b, exchanged::memory(b, &exchange, element), plain(true), step);
             let stored = exchanged::renumbered(b, partials, &exchange.stored)?;
             b.op(LocalStoreOp::NAME, &[stored, memory], &[]);
-            Ok(Place::Swizzled(memory, exchange))
+            Ok(Place::Swizzled(memory, Box::new(exchange)))
         });
         Ok(Self {
             places: places.collect::<Result<_, PassError<'c>>>()?,

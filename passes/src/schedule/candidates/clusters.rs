@@ -36,9 +36,6 @@ pub(super) fn candidates(
     };
     let is_other = |dim: &usize| *dim != first && within[*dim] == Extent::ONE && is_shared(*dim);
     for ctas in powers(2, target.cluster_size.into()) {
-        for other in (0..facts.dims.len()).filter(is_other) {
-            across_short_runs(facts, target, within, [first, other], (vector, ctas), all);
-        }
         for warps in powers(1, WARPS) {
             let along = Extent {
                 warps,
@@ -87,7 +84,9 @@ fn along_row(
 
 /// Adds the candidates for rows that consist of several runs, such as the channels of one group in a GroupNorm. Each run lies along
 /// `first`, and a CTA holds it as a whole; `other` counts the runs, and the CTAs of a cluster and the warps that `along` leaves lie
-/// along it.
+/// along it. Where a run is shorter than a warp, the remaining lanes lie along the dim by which runs continue in memory, and along
+/// `other`. GroupNorm of 64 by 64 positions by 512 channels in 32 groups, channels last, reaches 3380 GB/s in clusters of 8 CTAs with
+/// two groups a CTA, and 2245 in loops.
 fn across_runs(
     facts: &Facts,
     target: &Target,
@@ -97,61 +96,32 @@ fn across_runs(
     all: &mut Vec<Mapping>,
 ) {
     let [run, runs] = [first, other].map(|dim| facts.dims[dim].extent.next_power_of_two());
+    let along = Extent {
+        lanes: along.lanes.min(run.div_ceil(along.vector)),
+        ..along
+    };
     if along.points() > run || !facts.dims[first].is_known {
         return;
     }
-    for warps in powers(1, WARPS / along.warps).filter(|warps| ctas * warps <= runs) {
-        let mut tile = within.to_vec();
-        tile[first] = Extent {
-            registers: run / along.points(),
-            ..along
-        };
-        tile[other] = Extent {
-            ctas,
-            warps,
-            registers: runs / (ctas * warps),
-            ..Extent::ONE
-        };
-        finish(facts, target, &tile, all);
-    }
-}
-
-/// Adds the candidates of [`across_runs`] for runs that are shorter than a warp. The remaining lanes lie along the dim by which
-/// runs continue in memory, and along `other`. GroupNorm of 64 by 64 positions by 512 channels in 32 groups, channels last, reaches
-/// 3380 GB/s in clusters of 8 CTAs with two groups a CTA, and 2245 in loops.
-fn across_short_runs(
-    facts: &Facts,
-    target: &Target,
-    within: &[Extent],
-    [first, other]: [usize; 2],
-    (vector, ctas): (u64, u64),
-    all: &mut Vec<Mapping>,
-) {
-    let [run, runs] = [first, other].map(|dim| facts.dims[dim].extent.next_power_of_two());
-    let lanes = run.div_ceil(vector);
-    let warp = WARP_SIZE as u64;
-    if lanes >= warp || !facts.dims[first].is_known {
-        return;
-    }
+    let left = WARP_SIZE as u64 / along.lanes;
     let next = run_goes_on(facts, first).filter(|next| *next != other && within[*next] == Extent::ONE);
-    let lanes_of_next = powers(1, warp / lanes).filter(|lanes| match next {
+    let lanes_of_next = powers(1, left).filter(|lanes| match next {
         Some(next) => *lanes <= facts.dims[next].extent.next_power_of_two(),
         None => *lanes == 1,
     });
     for lanes_of_next in lanes_of_next {
-        let lanes_of_other = warp / lanes / lanes_of_next;
-        for warps in powers(1, WARPS).filter(|warps| ctas * warps * lanes_of_other <= runs) {
+        let lanes = left / lanes_of_next;
+        for warps in powers(1, WARPS / along.warps).filter(|warps| ctas * warps * lanes <= runs) {
             let mut tile = within.to_vec();
             tile[first] = Extent {
-                lanes,
-                vector,
-                ..Extent::ONE
+                registers: run / along.points(),
+                ..along
             };
             tile[other] = Extent {
-                registers: runs / (ctas * warps * lanes_of_other),
+                registers: runs / (ctas * warps * lanes),
                 ctas,
                 warps,
-                lanes: lanes_of_other,
+                lanes,
                 ..Extent::ONE
             };
             if let Some(next) = next {
