@@ -161,7 +161,10 @@ fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assemb
     let resident = target.resident_ctas(threads, u64::from(usage.registers));
     let expected = u64::try_from(choice.ctas_per_sm()).ok()?;
     // Rows of more CTAs than expected may not fit the L1 that they are read again from.
-    let keeps_in_l1 = Mapping::of(choice.schedule()).keep.contains(&CachePlace::L1);
+    let keeps_in_l1 = Mapping::of(choice.schedule())
+        .ok()?
+        .keep
+        .contains(&CachePlace::L1);
     let crowds_l1 = resident > expected && keeps_in_l1;
     // One CTA of five fewer than expected is within what the model knows.
     let is_missed = usage.spill_bytes > 0 || 5 * resident < 4 * expected || crowds_l1;

@@ -39,7 +39,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormCacheIn
             let message = "expected a kernel with a schedule, got none";
             return Err(Diagnostic::user(location, message).into());
         };
-        let cached = cache_in(&Space::of(kernel)?, &Mapping::of(schedule))?;
+        let cached = cache_in(&Space::of(kernel)?, &Mapping::of(schedule)?)?;
         cx.count(NormCacheInputsStatistic::NumCached, cached as u64);
     }
     Ok(())

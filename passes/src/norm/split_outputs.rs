@@ -141,7 +141,7 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
         b.set_attribute(kernel.op(), "guards", affine_map_attribute(guards));
     }
     if let Some(schedule) = kernel.schedule() {
-        let mut mapping = Mapping::of(schedule);
+        let mut mapping = Mapping::of(schedule)?;
         let spread = remaining
             .iter()
             .filter_map(|dim| mapping.spread.get(*dim).cloned())

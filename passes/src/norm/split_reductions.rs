@@ -102,7 +102,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let Some(schedule) = kernel.schedule().filter(|_| kernel.roles().is_none()) else {
             return Ok(None);
         };
-        let mapping = Mapping::of(schedule);
+        let mapping = Mapping::of(schedule)?;
         let position = |factors: &Vec<Factor>| factors.iter().position(|factor| factor.level == Level::Split);
         let Some((dim, factor)) = mapping
             .spread
