@@ -10,6 +10,7 @@ pub(crate) mod fuse_computes;
 pub(crate) mod hoist_divisions;
 pub(crate) mod hoist_reads;
 mod host_function;
+mod kernel_copy;
 mod kernel_names;
 mod launches;
 pub(crate) mod merge_reductions;

@@ -191,10 +191,13 @@ impl Mapping {
         self.bring == CopyMechanism::Load && self.stages > 1
     }
 
-    /// Replaces the spread by that of the dims that are left of a kernel. Without a loop there is no next step to load ahead, and
+    /// Keeps those dims that are left of a kernel, given in their order. Without a loop there is no next step to load ahead, and
     /// `stages` becomes 1.
-    pub fn respread(&mut self, spread: Vec<Vec<Factor>>) {
-        self.spread = spread;
+    pub fn keep_dims(&mut self, left: &[usize]) {
+        let spread = left.iter().filter_map(|dim| self.spread.get(*dim).cloned());
+        self.spread = spread.collect();
+        let position = |aligned: usize| left.iter().position(|dim| *dim == aligned);
+        self.aligned_dim = self.aligned_dim.and_then(position);
         if self.prefetches() && self.looped_dims() == 0 {
             self.stages = 1;
         }
