@@ -17,6 +17,7 @@ pub(crate) mod merge_reductions;
 pub(crate) mod narrow_comparisons;
 pub(crate) mod normalize_space;
 pub(crate) mod persistent_reduction;
+mod scratch_names;
 pub(crate) mod select_schedule;
 pub(crate) mod shard;
 pub(crate) mod split_outputs;

@@ -21,13 +21,14 @@ use std::collections::{BTreeSet, HashSet};
 use melior::ir::{OperationRef, Value, attribute::FlatSymbolRefAttribute, operation::OperationLike};
 use norma_dialects::norm::{KernelOp, LaunchOp, Level, ReduceOp, WriteOp};
 use parts::Parts;
-use scratch::{Scratch, ScratchNames};
+use scratch::Scratch;
 
 use super::{
     kernel_copy::copy_kernel,
     kernel_names::KernelNames,
     launches::Launches,
     merge_reductions::{Meeting, Partition, merge_groups},
+    scratch_names::ScratchNames,
 };
 use crate::{
     kernel::{
@@ -56,7 +57,7 @@ pub(crate) fn run<'c>(
 ) -> PassResult<'c> {
     let mut made = Made {
         names: KernelNames::new(module),
-        scratch_names: ScratchNames::new(module),
+        scratch_names: ScratchNames::of_module("partial", module)?,
         launches: Launches::of(module)?,
     };
     for kernel in walk::named(module, KernelOp::NAME)
