@@ -28,7 +28,7 @@ use crate::{
         affine::{Leaf, substitute},
         builder::Builder,
         pass::{PassContext, PassError, PassResult},
-        values, walk,
+        walk,
     },
     schedule::mapping::Mapping,
     table::{NormSplitOutputs, NormSplitOutputsStatistic},
@@ -99,17 +99,11 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
         b.remove_attribute(kernel.op(), attributes::kernel::CHOICE);
     }
     let mut of_write = left_out.iter();
-    let kept = space
-        .ops
-        .iter()
-        .filter(|op| WriteOp::from_op(**op).is_none() || of_write.next() == Some(dims));
-    let kept = kept.map(|op| op.to_raw().ptr).collect::<BTreeSet<_>>();
-    for op in space.ops.iter().rev() {
-        let is_unused = op.result_count() > 0 && op.results().all(|result| values::uses(result.into()) == 0);
-        if is_unused || !kept.contains(&op.to_raw().ptr) {
-            b.erase(*op);
-        }
-    }
+    let is_kept =
+        |op: &OperationRef<'c, '_>| WriteOp::from_op(*op).is_none() || of_write.next() == Some(dims);
+    let (kept, others) = space.ops.iter().copied().partition::<Vec<_>, _>(is_kept);
+    others.into_iter().for_each(|write| b.erase(write));
+    b.erase_unused(kept.into_iter());
     if dims.is_empty() {
         return Ok(());
     }
