@@ -218,7 +218,7 @@ fn operands_and_results_are_found_by_their_names() {
     assert_eq!(norm::operands_by_name(values), None);
 }
 
-/// What C and C++ build an attribute by, which take any number for an enum.
+// What C and C++ build an attribute by, which take any number for an enum.
 unsafe extern "C" {
     fn normaGlCacheAttrGet(context: mlir_sys::MlirContext, l1: u32, l2: u32) -> mlir_sys::MlirAttribute;
 }
