@@ -102,7 +102,7 @@ fn assembled(kernel: KernelOp, name: &str, options: &CompileOptions) -> Assemble
     let read = of_kernel.filter_map(|found| {
         let schedule = Attribute::parse(context, &found.schedule)?;
         let schedule = ScheduleAttr::from_attribute(schedule)?;
-        Some((Mapping::of(schedule), found.registers))
+        Some((Mapping::of(schedule).ok()?, found.registers))
     });
     read.collect()
 }

@@ -160,7 +160,10 @@ fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assemb
     let resident = target.resident_ctas(threads, u64::from(usage.registers));
     let expected = u64::try_from(choice.ctas_per_sm()).ok()?;
     // With more resident CTAs than expected, their rows may not fit the L1 from which they are read again.
-    let keeps_in_l1 = Mapping::of(choice.schedule()).keep.contains(&CachePlace::L1);
+    let keeps_in_l1 = Mapping::of(choice.schedule())
+        .ok()?
+        .keep
+        .contains(&CachePlace::L1);
     let crowds_l1 = resident > expected && keeps_in_l1;
     // One CTA in five fewer than expected is within the accuracy of the model.
     let is_missed = usage.spill_bytes > 0 || 5 * resident < 4 * expected || crowds_l1;

@@ -191,7 +191,11 @@ LogicalResult MemDescType::verify(EmitError emitError, ArrayRef<int64_t> shape, 
     if (extent < 1 || (!llvm::isPowerOf2_64(extent) && !(isRing && axis == 0))) // memdesc_c2
       return emitError() << "expected extents that are powers of two, but for a first axis that is the slowest, got "
                          << extent;
-  return success();
+  // The stages of a ring lie one behind the other, so that any number of them has a layout if one has.
+  SmallVector<int64_t> ofStage(shape);
+  if (isRing && !llvm::isPowerOf2_64(ofStage.front()))
+    ofStage.front() = 1;
+  return checkSharedLayout(layout, ofStage, emitError); // memdesc_c3
 }
 
 //===----------------------------------------------------------------------===//

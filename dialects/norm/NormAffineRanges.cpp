@@ -28,6 +28,19 @@ std::optional<int64_t> mlir::norm::largestFactor(AffineExpr expression) {
   return factor;
 }
 
+std::optional<int64_t> mlir::norm::nonPositiveDivisor(AffineMap map) {
+  std::optional<int64_t> found;
+  map.walkExprs([&](AffineExpr expression) {
+    AffineExprKind kind = expression.getKind();
+    if (kind != AffineExprKind::FloorDiv && kind != AffineExprKind::CeilDiv && kind != AffineExprKind::Mod)
+      return;
+    auto divisor = dyn_cast<AffineConstantExpr>(cast<AffineBinaryOpExpr>(expression).getRHS());
+    if (divisor && divisor.getValue() <= 0 && !found)
+      found = divisor.getValue();
+  });
+  return found;
+}
+
 Range mlir::norm::rangeOf(AffineExpr expression, ArrayRef<AffineExpr> extents) {
   auto constant = [&](int64_t value) { return getAffineConstantExpr(value, expression.getContext()); };
   if (auto dim = dyn_cast<AffineDimExpr>(expression))

@@ -10,6 +10,7 @@
 #define NORMA_DIALECTS_NORM_NORMAFFINERANGES_H
 
 #include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
 #include "mlir/Support/LLVM.h"
 
 #include <optional>
@@ -23,6 +24,10 @@ struct Range {
 
 /// An upper bound of the factors that flattening the expression into a sum makes; none where it does not fit 64 bits.
 std::optional<int64_t> largestFactor(AffineExpr expression);
+
+/// The first constant divisor of a quotient or remainder in the map that is not positive; none if all of them are. What is computed of
+/// the values of expressions takes divisors to be positive.
+std::optional<int64_t> nonPositiveDivisor(AffineMap map);
 
 /// An interval that contains the values of the expression, provided that each of its dims has a point; exact if each dim is used
 /// once and no `mod` wraps a range of its own.

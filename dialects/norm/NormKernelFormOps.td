@@ -18,6 +18,7 @@ def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, N
     - C1: the block's arguments are the tensors among the inputs, the results, the scalars, and one `index` per dim.
     - C2: each extent is over sizes of the inputs or results, and each such size names an axis that exists.
     - C3: each result that can hold an element is written.
+    - C4: a constant that an extent divides by is positive.
 
     Example, the sum of each row:
 
@@ -83,10 +84,8 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
       it. Without them an element's own size is all that is known, and accesses move single elements.
     - `multiples`: triples (buffer, axis, multiple): the size of a dynamic axis is a multiple of `multiple`. Nothing is
       known of other dynamic sizes.
-      size nothing is known.
     - `bounds`: quadruples (buffer, axis, least, most): the size of a dynamic axis is at least `least` and at most
       `most`, 2^63 - 1 for no upper bound. A launch refuses other sizes.
-      upper one. A launch refuses other sizes.
     - `aliases`: pairs (output, input) of buffers that may be the same memory. All others do not overlap.
     - `alternatives` and `conditions`, `()[s] -> (lhs0, rhs0, ...)`: schedules for some sizes. The i-th one is for sizes that
       satisfy `lhs < rhs` of the i-th pair and of no pair before it. `norm-dispatch-schedules` makes a kernel of each.
@@ -103,7 +102,8 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     - C8: a `thread` or `register` dim has at most 2^30 points.
     - C9: bounds are of a dynamic axis that exists, once for each, and 0 <= least <= most.
     - C10: there is a pair of conditions, over the kernel's sizes, for each alternative, which is a `#norm.schedule`; a kernel
-      with roles has none.
+      with roles has none. A condition divides by constants alone.
+    - C11: a constant that an extent, a guard or a condition divides by is positive.
 
     Example:
 
@@ -208,6 +208,7 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
     - C3: the buffer is an argument of the kernel.
     - C4: each coordinate lies within the buffer.
     - C5: the buffer is an input: nothing writes it.
+    - C6: a constant that a coordinate divides by is positive.
 
     C4 has to hold for some sizes and numbers at least. Where it depends on dynamic sizes or on numbers, it becomes a
     condition that a launch checks. It is not checked for a tiled kernel, whose guards preserve it.
@@ -243,6 +244,7 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     - C6: the buffer is an output.
     - C7: no element is written twice, be it by one write or by two.
     - C8: every element of the buffer is written.
+    - C9: a constant that a coordinate divides by is positive.
 
     C5, C7 and C8 have to hold for some sizes at least. Where they depend on dynamic sizes, they become conditions that
     a launch checks. They are not checked for a tiled kernel, whose guards preserve them.

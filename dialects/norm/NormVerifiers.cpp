@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/NormAccessChecks.h"
+#include "norm/NormAffineRanges.h"
 #include "norm/NormDialect.h"
 
 #include "llvm/ADT/SmallBitVector.h"
@@ -95,6 +96,13 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // Spaces
 //===----------------------------------------------------------------------===//
 
+/// Checks that no quotient or remainder in the map is by a constant that is not positive.
+static LogicalResult verifyDivisors(Operation *op, AffineMap map) {
+  if (std::optional<int64_t> divisor = nonPositiveDivisor(map))
+    return op->emitOpError() << "expected a positive divisor, got " << *divisor;
+  return success();
+}
+
 /// Checks that extents are over sizes alone, and that each size is an axis of one of `buffers`.
 static LogicalResult verifySpace(Operation *op, AffineMap extents, ArrayRef<int64_t> sizes,
                                  ArrayRef<BlockArgument> buffers, ArrayRef<BlockArgument> dims) {
@@ -173,9 +181,10 @@ LogicalResult ComputeOp::verify() {
   if (block.getArgumentTypes() != TypeRange(expected)) // compute_c1
     return emitOpError() << "expected block arguments for " << getNumOperands() << " inputs, " << getNumResults()
                          << " results and " << numDims << " dims, got " << block.getArgumentTypes();
-  // compute_c2
-  return verifySpace(*this, getExtents(), getSizes(), block.getArguments().take_front(getNumBuffers()),
-                     block.getArguments().take_back(numDims));
+  if (failed(verifySpace(*this, getExtents(), getSizes(), block.getArguments().take_front(getNumBuffers()),
+                         block.getArguments().take_back(numDims)))) // compute_c2
+    return failure();
+  return verifyDivisors(*this, getExtents()); // compute_c4
 }
 
 LogicalResult KernelOp::verify() {
@@ -248,6 +257,20 @@ LogicalResult KernelOp::verify() {
   if (numConditions != 2 * numAlternatives || !isOverSizes) // kernel_c10
     return emitOpError() << "expected a pair of conditions over " << getSizes().size() / 2 << " sizes for each of "
                          << numAlternatives << " alternatives, got " << getConditionsAttr();
+  if (std::optional<AffineMap> conditions = getConditions()) {
+    bool dividesBySize = false;
+    conditions->walkExprs([&](AffineExpr expression) {
+      AffineExprKind kind = expression.getKind();
+      bool divides = kind == AffineExprKind::FloorDiv || kind == AffineExprKind::CeilDiv || kind == AffineExprKind::Mod;
+      dividesBySize |= divides && !isa<AffineConstantExpr>(cast<AffineBinaryOpExpr>(expression).getRHS());
+    });
+    if (dividesBySize) // kernel_c10
+      return emitOpError() << "unsupported: a condition that divides by a size; supported: quotients and remainders by "
+                              "constants";
+  }
+  for (std::optional<AffineMap> map : {std::optional(getExtents()), getGuards(), getConditions()})
+    if (map && failed(verifyDivisors(*this, *map))) // kernel_c11
+      return failure();
   ArrayRef<int64_t> bounds = getBounds().value_or(ArrayRef<int64_t>());
   if (bounds.size() % 4 != 0) // kernel_c9
     return emitOpError() << "expected bounds as quadruples of buffer, axis, least and most, got " << bounds.size()
@@ -314,6 +337,8 @@ static LogicalResult verifyAccess(Operation *op, Value buffer, OperandRange indi
                              << access.getNumResults();
   if (access.getNumSymbols() != 0)
     return op->emitOpError() << "expected coordinates over dims alone, got a symbol";
+  if (failed(verifyDivisors(op, access)))
+    return failure();
   for (Value index : indices) {
     auto argument = dyn_cast<BlockArgument>(index);
     // An argument of type index is a number or a dim.
@@ -329,10 +354,10 @@ static LogicalResult verifyAccess(Operation *op, Value buffer, OperandRange indi
   return success();
 }
 
-// read_c1, read_c2, read_c3
+// read_c1, read_c2, read_c3, read_c6
 LogicalResult ReadOp::verify() { return verifyAccess(*this, getBuffer(), getIndices(), getAccess()); }
 
-// write_c1, write_c2, write_c3
+// write_c1, write_c2, write_c3, write_c9
 LogicalResult WriteOp::verify() { return verifyAccess(*this, getBuffer(), getIndices(), getAccess()); }
 
 /// Checks that the value of each write in `body` varies only over dims that its access uses. Values are visited in the order of the

@@ -43,6 +43,17 @@ pub mod function {
 pub mod tensor {
     /// The tensor's name in the bundle, a string.
     pub const NAME: &str = "norm.name";
+
+    /// The name in the bundle of an argument that has no [`NAME`].
+    pub fn argument_name(index: usize) -> String {
+        format!("arg{index}")
+    }
+
+    /// The name in the bundle of a result that has no [`NAME`].
+    pub fn result_name(index: usize) -> String {
+        format!("result{index}")
+    }
+
     /// Marks an argument that kernels write.
     pub const OUTPUT: &str = "norm.output";
     /// The memref that holds a tensor, with its strides, a type.

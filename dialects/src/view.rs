@@ -203,6 +203,15 @@ pub(crate) unsafe fn str_from_raw<'c>(raw: MlirStringRef) -> Result<&'c str, Err
     std::str::from_utf8(bytes).map_err(Error::Utf8)
 }
 
+/// The case of an enum that C++ gives the number of.
+///
+/// # Errors
+///
+/// The enum has no such case, which an attribute may hold that C or C++ has built from a number.
+pub(crate) fn enumeration<T>(from_u32: fn(u32) -> Option<T>, raw: u32) -> Result<T, Error> {
+    from_u32(raw).ok_or_else(|| Error::AttributeExpected("case of an enum", raw.to_string()))
+}
+
 /// The value of an integer attribute.
 pub fn integer(attribute: Attribute) -> Result<i64, Error> {
     IntegerAttribute::try_from(attribute).map(|attribute| attribute.value())

@@ -6,7 +6,7 @@ use melior::{
     Context,
     dialect::DialectRegistry,
     ir::{
-        Block, BlockLike, Location, Module, OperationRef, RegionLike, Type, ValueLike,
+        Attribute, Block, BlockLike, Location, Module, OperationRef, RegionLike, Type, ValueLike,
         attribute::{ArrayAttribute, DenseI64ArrayAttribute},
         operation::OperationLike,
     },
@@ -216,4 +216,19 @@ fn operands_and_results_are_found_by_their_names() {
         ["y", "rstd"]
     );
     assert_eq!(norm::operands_by_name(values), None);
+}
+
+// What C and C++ build an attribute by, which take any number for an enum.
+unsafe extern "C" {
+    fn normaGlCacheAttrGet(context: mlir_sys::MlirContext, l1: u32, l2: u32) -> mlir_sys::MlirAttribute;
+}
+
+#[test]
+fn a_number_that_an_enum_has_no_case_for_is_an_error() {
+    let context = context();
+    // SAFETY: the context is alive, and numbers are all that the attribute holds.
+    let cache = unsafe { Attribute::from_raw(normaGlCacheAttrGet(context.to_raw(), 2, 99)) };
+    let cache = gl::CacheAttr::from_attribute(cache).unwrap();
+    assert_eq!(cache.l1(), Ok(gl::EvictionPolicy::Last));
+    assert!(cache.l2().is_err());
 }

@@ -4,7 +4,7 @@
 pub mod compute;
 pub mod digits;
 #[cfg(test)]
-mod first_kernel;
+pub(crate) mod first_kernel;
 pub mod homomorphism;
 pub mod indices;
 pub mod named_combiner;

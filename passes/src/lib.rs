@@ -8,6 +8,7 @@ pub mod mlir;
 pub mod schedule;
 
 mod convert;
+mod gcd;
 mod gl;
 mod memory_cycles;
 mod norm;

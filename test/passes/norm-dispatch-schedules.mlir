@@ -53,3 +53,26 @@ func.func @two(%x: memref<?x?xf32> {norm.name = "x"}, %y: memref<?x?xf32> {norm.
   norm.launch @copy(%x, %y) : memref<?x?xf32>, memref<?x?xf32>
   return
 }
+
+// -----
+
+// A condition may be over the number of points, a product of sizes, which bounds none of them.
+// CHECK: #[[POINTS:.*]] = affine_set<()[s0, s1] : (-(s0 * s1) + 6399 >= 0)>
+// CHECK: norm.kernel @points_0(%{{.*}}) space(%{{.*}}) schedule(#norm.schedule<spread = {{\[\[}}grid], [grid]]>) {
+// CHECK: norm.kernel @points(%{{.*}}) space(%{{.*}}) schedule(#norm.schedule<spread = {{\[\[}}grid], [grid, lane(32)]]>) {
+norm.kernel @points(%x: memref<?x?xf32>, %y: memref<?x?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+    schedule(#norm.schedule<spread = [[grid], [grid]]> if dim(%x, 0) * dim(%x, 1) < 6400,
+             #norm.schedule<spread = [[grid], [grid, lane(32)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xf32>
+  norm.write %0, %y[%m, %n] : memref<?x?xf32>
+}
+
+// CHECK-LABEL: func.func @by_points(
+// CHECK: affine.if #[[POINTS]]()
+// CHECK-NEXT: launch @points_0(
+// CHECK-NEXT: } else {
+// CHECK-NEXT: launch @points(
+func.func @by_points(%x: memref<?x?xf32> {norm.name = "x"}, %y: memref<?x?xf32> {norm.name = "y", norm.output}) {
+  norm.launch @points(%x, %y) : memref<?x?xf32>, memref<?x?xf32>
+  return
+}

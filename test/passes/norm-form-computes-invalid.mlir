@@ -107,3 +107,33 @@ func.func @size_of_a_run(%x: tensor<8x?xf32>, %n: index) -> tensor<8x?xf32> {
   %y = tensor.extract_slice %x[0, 0] [8, %n] [1, 1] : tensor<8x?xf32> to tensor<8x?xf32>
   return %y : tensor<8x?xf32>
 }
+
+// -----
+
+// The loop that the first result is reduced over indexes the second.
+func.func @reduced_over_different_loops(%x: tensor<4x8xf32>, %s: tensor<4xf32>, %z: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  // expected-error @below {{unsupported: result 0 as a reduction over loop 1, which indexes another result; supported: results that are reduced over the same loops}}
+  %y:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%s, %z : tensor<4xf32>, tensor<4x8xf32>) {
+  ^bb0(%v: f32, %acc: f32, %old: f32):
+    %0 = arith.addf %acc, %v : f32
+    linalg.yield %0, %v : f32, f32
+  } -> (tensor<4xf32>, tensor<4x8xf32>)
+  return %y#0, %y#1 : tensor<4xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// What is accumulated is the same at each step of that loop, and yet counts as often.
+func.func @accumulated_over_different_loops(%x: tensor<4xf32>, %s: tensor<4xf32>, %z: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  // expected-error @below {{unsupported: result 0 as a reduction over loop 1, which indexes another result}}
+  %y:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4xf32>) outs(%s, %z : tensor<4xf32>, tensor<4x8xf32>) {
+  ^bb0(%v: f32, %acc: f32, %old: f32):
+    %0 = arith.addf %acc, %v : f32
+    linalg.yield %0, %v : f32, f32
+  } -> (tensor<4xf32>, tensor<4x8xf32>)
+  return %y#0, %y#1 : tensor<4xf32>, tensor<4x8xf32>
+}

@@ -148,3 +148,24 @@ func.func @sum_of_squares(%x: tensor<?x2x4xf32>) -> tensor<2xf32> {
   } -> tensor<2xf32>
   return %s : tensor<2xf32>
 }
+
+// -----
+
+// A result is the same at each step of a loop that indexes another result alone.
+// CHECK-LABEL: func.func @row_and_copies(
+// CHECK: -> (%[[S:.*]] : tensor<4xf32>, %[[C:.*]] : tensor<4x8xf32>) space(%[[M:.*]] = 4, %[[N:.*]] = 8)
+// CHECK: %[[V:.*]] = arith.negf
+// CHECK: norm.write %[[V]], %[[S]][%[[M]]]
+// CHECK: norm.write %[[V]], %[[C]][%[[M]], %[[N]]]
+func.func @row_and_copies(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %f = tensor.empty() : tensor<4x8xf32>
+  %y:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+                         iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4xf32>) outs(%e, %f : tensor<4xf32>, tensor<4x8xf32>) {
+  ^bb0(%v: f32, %s: f32, %c: f32):
+    %0 = arith.negf %v : f32
+    linalg.yield %0, %0 : f32, f32
+  } -> (tensor<4xf32>, tensor<4x8xf32>)
+  return %y#0, %y#1 : tensor<4xf32>, tensor<4x8xf32>
+}

@@ -211,3 +211,36 @@ norm.kernel @scan(%x: memref<?x4x8xf32>, %y: memref<?x4x8xf32>) space(%m = dim(%
   %1 = norm.scan add %0 along(%a, %b) : f32
   norm.write %1, %y[%m, %a, %b] : memref<?x4x8xf32>
 }
+
+// -----
+
+// What is known of two sizes says something of their product only together: one of the two may be 0 whatever the other is at least,
+// and any multiple is one of 1. What says nothing is gone.
+// CHECK-LABEL: norm.kernel @one_is_bounded(
+// CHECK-SAME: space(%{{[a-z]+}} = dim(%{{[a-z]+}}, 0)) {
+norm.kernel @one_is_bounded(%x: memref<?x?xf32>, %y: memref<?x?xf32>) space(%a = dim(%x, 0), %b = dim(%x, 1))
+    bounds(5 <= dim(%x, 0)) {
+  %0 = norm.read %x[%a, %b] : memref<?x?xf32>
+  norm.write %0, %y[%a, %b] : memref<?x?xf32>
+}
+// CHECK-LABEL: norm.kernel @the_other_is_bounded(
+// CHECK-SAME: space(%{{[a-z]+}} = dim(%{{[a-z]+}}, 0)) {
+norm.kernel @the_other_is_bounded(%x: memref<?x?xf32>, %y: memref<?x?xf32>) space(%a = dim(%x, 0), %b = dim(%x, 1))
+    bounds(5 <= dim(%x, 1)) {
+  %0 = norm.read %x[%a, %b] : memref<?x?xf32>
+  norm.write %0, %y[%a, %b] : memref<?x?xf32>
+}
+// CHECK-LABEL: norm.kernel @both_are_bounded(
+// CHECK-SAME: multiples(dim(%{{[a-z]+}}, 0) = 8) bounds(6 <= dim(%{{[a-z]+}}, 0)) {
+norm.kernel @both_are_bounded(%x: memref<?x?xf32>, %y: memref<?x?xf32>) space(%a = dim(%x, 0), %b = dim(%x, 1))
+    multiples(dim(%x, 1) = 8) bounds(2 <= dim(%x, 0), 3 <= dim(%x, 1)) {
+  %0 = norm.read %x[%a, %b] : memref<?x?xf32>
+  norm.write %0, %y[%a, %b] : memref<?x?xf32>
+}
+// CHECK-LABEL: norm.kernel @multiple_of_one(
+// CHECK-SAME: space(%{{[a-z]+}} = dim(%{{[a-z]+}}, 0)) {
+norm.kernel @multiple_of_one(%x: memref<?x?xf32>, %y: memref<?x?xf32>) space(%a = dim(%x, 0), %b = dim(%x, 1))
+    multiples(dim(%x, 1) = 1) {
+  %0 = norm.read %x[%a, %b] : memref<?x?xf32>
+  norm.write %0, %y[%a, %b] : memref<?x?xf32>
+}

@@ -6,6 +6,9 @@
 // RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={spread = [[grid], [lane(32)]]; spread = [[grid], [lane(16)]]}})' 2>&1 | FileCheck %s --check-prefix=TWICE
 
 // RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={max if size_2_0 < 8=#norm.schedule<spread = [[grid], [lane(32)]]>}})' 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={max if floordiv(size_0_0, 0) < 8=#norm.schedule<spread = [[grid], [lane(32)]]>}})' 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={max if mod(size_0_0, 2 - 4) < 8=#norm.schedule<spread = [[grid], [lane(32)]]>}})' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={max if ceildiv(64, size_0_0) < 8=#norm.schedule<spread = [[grid], [lane(32)]]>}})' 2>&1 | FileCheck %s --check-prefix=BY-SIZE
 // RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={if size_0_0 = 8=#norm.schedule<spread = [[grid], [lane(32)]]>}})' 2>&1 | FileCheck %s --check-prefix=COMPARISON
 
 // RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{target=sm_80 schedule={spread = [[grid], [cluster(2), lane(32)]]}})' 2>&1 | FileCheck %s --check-prefix=CLUSTERS
@@ -17,6 +20,9 @@
 // SCHEDULE: error: expected a schedule like 'spread = {{\[\[}}grid], [register(2), warp(8), lane(32), vector(8)]]', got 'wide'
 // NAME: error: expected a schedule for one of max, sum, got one for 'maxx'
 // SIZE: error: expected sums, products and quotients of integers and sizes such as size_0_0, got 'size_2_0'
+// ZERO: norm-select-schedule-invalid.mlir:[[# @LINE + 9]]:1: error: expected a positive divisor, got 0 in 'floordiv(size_0_0, 0)'
+// NEGATIVE: error: expected a positive divisor, got -2 in 'mod(size_0_0, 2 - 4)'
+// BY-SIZE: error: unsupported: 'ceildiv(64, size_0_0)', which divides by a size, in a condition; supported: quotients and remainders by integers
 // COMPARISON: error: expected a comparison by <, <=, > or >=, got 'size_0_0 = 8'
 // CLUSTERS: error: unsupported: clusters of 2 CTAs on sm_80; supported: clusters on sm_90a
 // LARGE: error: unsupported: clusters of 16 CTAs on sm_120a; supported: at most 8 CTAs

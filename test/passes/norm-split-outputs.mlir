@@ -107,3 +107,33 @@ norm.kernel @scheduled(%x: memref<?x31xf32>, %w: memref<31xf32>, %y: memref<?xf3
   %3 = norm.reduce add %2 over(%a, %n) : f32
   norm.write %3, %z[] : memref<f32>
 }
+
+// -----
+
+// Each schedule for some sizes loses the dims too, and what was chosen for the kernel as it was is no choice for either one.
+// CHECK-LABEL: norm.kernel @by_size(
+// CHECK-SAME: space(%m = dim(%x, 0), %n = 8) schedule(#norm.schedule<spread = {{\[\[}}grid], [lane(8)]]> if dim(%x, 0) < 16, #norm.schedule<spread = {{\[\[}}grid, warp(4)], [lane(2), vector(4)]], aligned_dim = 1>) {
+// CHECK-LABEL: norm.kernel @by_size_0(
+// CHECK-SAME: space(%n = 8) schedule(#norm.schedule<spread = {{\[\[}}lane(8)]]> if dim(%x, 0) < 16, #norm.schedule<spread = {{\[\[}}lane(2), vector(4)]], aligned_dim = 0>) {
+#many = #norm.schedule<spread = [[grid, warp(4)], [lane(2), vector(4)]], aligned_dim = 1>
+norm.kernel @by_size(%x: memref<?x8xf32>, %w: memref<8xf32>, %y: memref<?x8xf32>, %z: memref<8xf32>)
+    space(%m = dim(%x, 0), %n = 8)
+    schedule(#norm.schedule<spread = [[grid], [lane(8)]]> if dim(%x, 0) < 16, #many)
+    attributes {norm.choice = #norm.choice<schedule = #many, ctas_per_sm = 4>} {
+  %0 = norm.read %x[%m, %n] : memref<?x8xf32>
+  norm.write %0, %y[%m, %n] : memref<?x8xf32>
+  %1 = norm.read %w[%n] : memref<8xf32>
+  norm.write %1, %z[%n] : memref<8xf32>
+}
+
+// -----
+
+// A kernel all of whose writes use all dims keeps what was chosen for it.
+// CHECK-LABEL: norm.kernel @chosen(
+// CHECK-SAME: attributes {norm.choice
+norm.kernel @chosen(%x: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0))
+    schedule(#norm.schedule<spread = [[grid, lane(32)]]>)
+    attributes {norm.choice = #norm.choice<schedule = <spread = [[grid, lane(32)]]>, ctas_per_sm = 4>} {
+  %0 = norm.read %x[%m] : memref<?xf32>
+  norm.write %0, %y[%m] : memref<?xf32>
+}

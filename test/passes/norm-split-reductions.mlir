@@ -189,3 +189,19 @@ norm.kernel @denominator(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim
   %4 = norm.reduce add %3 over(%n) : f32
   norm.write %4, %y[%m] : memref<?xf32>
 }
+
+// -----
+
+// Scratch has no name that an argument or a result of a function has.
+// CHECK-LABEL: func.func @names(
+// CHECK-NEXT: memref.alloc() {alignment = 256 : i64, norm.name = "partial2", norm.scratch} : memref<8x64xf32>
+func.func @names(%x: memref<?x64xf32> {norm.name = "partial0"}, %y: memref<64xf32> {norm.name = "partial1", norm.output}) {
+  norm.launch @names_0(%x, %y) : memref<?x64xf32>, memref<64xf32>
+  return
+}
+norm.kernel @names_0(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, split(8)], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<64xf32>
+}

@@ -219,7 +219,7 @@ pub(super) fn scalar(index: usize, ty: Type, attributes: Option<DictionaryAttrib
         false => ScalarValue::Expression(Expression::Integer(default.as_i64())),
     };
     Some(HostScalar {
-        name: name(attributes).unwrap_or_else(|| format!("arg{index}")),
+        name: name(attributes).unwrap_or_else(|| tensor::argument_name(index)),
         argument: index,
         scalar,
         default,
@@ -259,7 +259,7 @@ impl Reader {
             return Ok(());
         }
         let attribute = |name: &str| attributes.and_then(|attributes| attributes.element_by_name(name));
-        let name = name(attributes).unwrap_or_else(|| format!("arg{index}"));
+        let name = name(attributes).unwrap_or_else(|| tensor::argument_name(index));
         let is_output = attribute(tensor::OUTPUT).is_some();
         let role = if is_output {
             Role::Output(index)

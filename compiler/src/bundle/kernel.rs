@@ -209,7 +209,7 @@ pub(super) fn params<'c>(op: OperationRef<'c, '_>) -> Vec<ParamAttr<'c>> {
 
 fn argument(param: ParamAttr, host: &HostFunction, launch: &Launch, sizes: &Sizes) -> Option<Argument> {
     let position = usize::try_from(param.argument()).ok()?;
-    if param.kind() == ParamKind::Scalar {
+    if param.kind() == Ok(ParamKind::Scalar) {
         let scalar = launch.scalars.get(position.checked_sub(launch.buffers.len())?)?;
         let HostScalar {
             name,
@@ -230,7 +230,7 @@ fn argument(param: ParamAttr, host: &HostFunction, launch: &Launch, sizes: &Size
         scalar: ScalarType::I64,
         value: ScalarValue::Expression(value),
     };
-    Some(match param.kind() {
+    Some(match param.kind().ok()? {
         ParamKind::Pointer => {
             let tensor = host.tensors.get(buffer.tensor)?;
             let name = tensor.name.clone();

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 pub(super) fn bounds(kernel: OperationRef) -> Vec<(usize, usize, Interval)> {
     let maps = params(kernel)
         .into_iter()
-        .filter(|param| param.kind() == ParamKind::TensorMap);
+        .filter(|param| param.kind() == Ok(ParamKind::TensorMap));
     let axes = maps.flat_map(|param| {
         let buffer = usize::try_from(param.argument()).unwrap_or_default();
         (0..param.r#box().len()).map(move |axis| (buffer, axis))
@@ -40,7 +40,7 @@ pub(super) fn check(kernel: OperationRef, host: &HostFunction, launch: &Launch) 
         let buffer = usize::try_from(param.argument()).ok();
         let buffer = buffer.and_then(|buffer| launch.buffers.get(buffer));
         let tensor = buffer.and_then(|buffer| host.tensors.get(buffer.tensor));
-        if let Some(tensor) = tensor.filter(|_| param.kind() == ParamKind::TensorMap)
+        if let Some(tensor) = tensor.filter(|_| param.kind() == Ok(ParamKind::TensorMap))
             && matches!(tensor.role, Role::Scratch { .. })
         {
             return Err(Error::unsupported(format!(

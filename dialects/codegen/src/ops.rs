@@ -263,7 +263,7 @@ impl AttributeKind {
             }
             AttributeKind::OwnEnum { attribute, .. } => {
                 let class = format_ident!("{attribute}");
-                quote!(#class::try_from(attribute).map(#class::value))
+                quote!(#class::try_from(attribute).and_then(#class::value))
             }
             AttributeKind::Own(class) => {
                 let class = format_ident!("{class}");

@@ -85,7 +85,7 @@ impl Element {
             Element::I64 | Element::I32 | Element::U32 | Element::Bool => value,
             Element::Enum(class) => {
                 let class = class_ident(class);
-                quote!(#class::from_u32(#value).unwrap_or_default())
+                quote!(crate::view::enumeration(#class::from_u32, #value))
             }
             Element::Str => quote!(crate::view::str_from_raw(#value)),
             Element::AffineMap => quote!(::melior::ir::AffineMap::from_raw(#value)),
@@ -191,8 +191,12 @@ impl Param {
     /// The accessor's return type and its value, given the getter's result; the value stands in an `unsafe` block.
     pub fn receive(&self, raw: TokenStream) -> (TokenStream, TokenStream) {
         match &self.kind {
-            ParamKind::Scalar(Element::Str) => {
-                (quote!(Result<&'c str, ::melior::Error>), Element::Str.lift(raw))
+            ParamKind::Scalar(element @ (Element::Str | Element::Enum(_))) => {
+                let ty = match element {
+                    Element::Str => quote!(&'c str),
+                    element => element.rust(),
+                };
+                (quote!(Result<#ty, ::melior::Error>), element.lift(raw))
             }
             ParamKind::Scalar(element) => (element.rust(), element.lift(raw)),
             ParamKind::Slice(element) if element.is_plain() => {

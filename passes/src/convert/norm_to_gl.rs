@@ -77,7 +77,7 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<Converted, PassError<'c>> {
         let message = "expected a kernel with a schedule; run norm-select-schedule first";
         Diagnostic::user(location, message)
     })?;
-    let mapping = Mapping::of(schedule);
+    let mapping = Mapping::of(schedule)?;
     let tiles = Tiles::new(&placement, &mapping, location)?;
 
     let mut b = Builder::before(op);

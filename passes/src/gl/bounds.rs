@@ -111,7 +111,7 @@ fn of_drawn_tile(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
 /// The interval of a parameter of a lowered kernel, if it is a size.
 fn of_parameter(value: Value<'_, '_>) -> Option<Interval> {
     let (launch, param) = param_of(value)?;
-    let is_size = param.kind() == ParamKind::Size;
+    let is_size = param.kind() == Ok(ParamKind::Size);
     let [buffer, axis] = [param.argument(), param.axis()].map(usize::try_from);
     is_size.then(|| promised(&launch, buffer.ok()?, axis.ok()?).or(Some(Interval::SIZE)))?
 }

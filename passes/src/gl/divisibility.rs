@@ -15,7 +15,10 @@ use norma_dialects::{
     op_name,
 };
 
-use crate::mlir::{types, values::definition, walk};
+use crate::{
+    gcd::gcd,
+    mlir::{types, values::definition, walk},
+};
 
 use super::{
     quotient_form::{Quotient, QuotientForm},
@@ -205,25 +208,10 @@ pub(super) fn constant(value: Value<'_, '_>) -> Option<i64> {
     Some(IntegerAttribute::try_from(value).ok()?.value())
 }
 
-/// The greatest common divisor.
-pub fn gcd(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{changes_sign, gcd, is_steady, of_form};
+    use super::{changes_sign, is_steady, of_form};
     use crate::gl::quotient_form::{Quotient, QuotientForm};
-
-    #[test]
-    fn zero_is_divided_by_everything() {
-        assert_eq!(gcd(0, 24), 24);
-        assert_eq!(gcd(0, -24), 24);
-    }
 
     fn sum(dims: &[i64], constant: i64) -> QuotientForm {
         QuotientForm {

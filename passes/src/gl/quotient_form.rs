@@ -10,7 +10,7 @@
 
 use melior::ir::AffineExpr;
 
-use super::divisibility::gcd;
+use crate::gcd::gcd;
 
 /// A sum of dims, symbols and quotients with constant coefficients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

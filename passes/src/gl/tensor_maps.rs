@@ -3,9 +3,12 @@
 use melior::ir::{AffineExpr, AffineMap, Location, Value, ValueLike};
 use norma_targets::{COPY_ENGINE_GRANULE, LONGEST_OF_TENSOR_MAP, TENSOR_MAP_AXES};
 
-use crate::mlir::{context, diagnostic::Diagnostic, types};
+use crate::{
+    gcd::gcd,
+    mlir::{context, diagnostic::Diagnostic, types},
+};
 
-use super::{access::address_divisor, divisibility::gcd};
+use super::access::address_divisor;
 
 /// Refuses a buffer that a tensor map cannot describe, or that the launch does not guarantee it can.
 ///

@@ -97,19 +97,20 @@ pub fn of(space: &Space<'_, '_>) -> Result<Vec<Item>, Refused> {
     over(space, &is_loop, usize::MAX)
 }
 
-/// Counts the ops of all nests of a kernel in which `loops` are loops, recomputed ops once for each nest. The count is at most `most`,
-/// which must be the same in all calls for one space, because results are cached.
+/// Counts the ops of all nests of a kernel in which `loops` are loops, recomputed ops once for each nest. The count is at most `most`.
+/// Counts are cached in the space.
 ///
 /// # Errors
 ///
 /// See [`Refused`].
 pub fn count(space: &Space<'_, '_>, loops: &DimSet, most: usize) -> Result<usize, Refused> {
-    if let Some(known) = space.nested.borrow().get(loops) {
+    let asked = (loops.clone(), most);
+    if let Some(known) = space.nested.borrow().get(&asked) {
         return *known;
     }
     let items = over(space, &|dim| loops.contains(&dim), most);
     let count = items.map(|items| occurrences(&items, space.ops.len()).iter().sum());
-    space.nested.borrow_mut().insert(loops.clone(), count);
+    space.nested.borrow_mut().insert(asked, count);
     count
 }
 

@@ -216,13 +216,7 @@ pub fn drop_dead(kernel: KernelOp<'_, '_>) -> Result<(), Error> {
 
 /// As [`drop_dead`], for a program that has been analysed.
 pub fn drop_dead_of(space: Space<'_, '_>) {
-    let b = Builder::before(space.program);
-    for op in space.ops.iter().rev() {
-        let is_dead = op.result_count() > 0 && op.results().all(|result| uses(result.into()) == 0);
-        if is_dead {
-            b.erase(*op);
-        }
-    }
+    Builder::before(space.program).erase_unused(space.ops.iter().copied());
 }
 
 fn block<'c, 'a>(kernel: KernelOp<'c, 'a>) -> Result<BlockRef<'c, 'a>, Error> {

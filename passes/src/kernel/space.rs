@@ -69,8 +69,8 @@ pub struct Space<'c, 'a> {
     met: OnceCell<Vec<Rc<Positions>>>,
     /// The result of [`Self::crossings`], computed on first use.
     crossings: OnceCell<BTreeSet<Crossing>>,
-    /// Results of [`nests::count`], by the dims that are loops.
-    pub(super) nested: RefCell<HashMap<DimSet, Result<usize, nests::Refused>>>,
+    /// Results of [`nests::count`], by the dims that are loops and the limit.
+    pub(super) nested: RefCell<HashMap<(DimSet, usize), Result<usize, nests::Refused>>>,
 }
 
 /// Properties of a reduction.

@@ -28,7 +28,7 @@ use mlir_sys::{
 };
 use norma_dialects::op_name;
 
-use super::context;
+use super::{context, values::is_unused};
 
 /// Builds ops at an insertion point, which moves behind each new op.
 #[derive(Debug)]
@@ -321,6 +321,18 @@ impl<'c, 'a> Builder<'c, 'a> {
     pub fn erase(&self, op: OperationRef<'c, 'a>) {
         // SAFETY: the op is alive; no reference to it may be used after this.
         unsafe { mlirRewriterBaseEraseOp(self.raw, op.to_raw()) }
+    }
+
+    /// Erases those of `ops`, given in the order of their block, that have results which nothing uses, or nothing but what is erased.
+    pub fn erase_unused(&self, ops: impl DoubleEndedIterator<Item = OperationRef<'c, 'a>>)
+    where
+        'c: 'a,
+    {
+        for op in ops.rev() {
+            if is_unused(op) {
+                self.erase(op);
+            }
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! Values as nodes of the data flow: their identity, definition, uses, and name in the source.
 
-use melior::ir::{Identifier, OperationRef, Value, ValueLike, operation::OperationResult};
+use melior::ir::{
+    Identifier, OperationRef, Value, ValueLike,
+    operation::{OperationLike, OperationResult},
+};
 
 /// A key that identifies a value while its op is alive: melior's values can be compared but not hashed.
 pub fn key(value: Value<'_, '_>) -> usize {
@@ -52,6 +55,11 @@ pub fn users<'c, 'a>(value: Value<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
         }
     }
     users
+}
+
+/// Whether an op has results, and none of them has a use.
+pub fn is_unused(op: OperationRef<'_, '_>) -> bool {
+    op.result_count() > 0 && op.results().all(|result| uses(result.into()) == 0)
 }
 
 /// The number of uses of a value.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use melior::{
     Error,
-    ir::{Operation, OperationRef, Value, ValueLike, operation::OperationLike},
+    ir::{Operation, OperationRef, Value, operation::OperationLike},
 };
 use norma_dialects::norm::{CacheOp, CachePlace, DimRole, KernelOp, ReduceOp};
 
@@ -39,7 +39,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormCacheIn
             let message = "expected a kernel with a schedule, got none";
             return Err(Diagnostic::user(location, message).into());
         };
-        let cached = cache_in(&Space::of(kernel)?, &Mapping::of(schedule))?;
+        let cached = cache_in(&Space::of(kernel)?, &Mapping::of(schedule)?)?;
         cx.count(NormCacheInputsStatistic::NumCached, cached as u64);
     }
     Ok(())
@@ -260,15 +260,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
 
     /// Erases originals all of whose uses were replaced by clones.
     fn erase_dead(self) {
-        for position in self.cloned.into_iter().rev() {
-            let original = self.space.ops[position];
-            let is_used = |value: Value<'_, '_>| {
-                // SAFETY: the value is alive; a null use means that there is none.
-                unsafe { !mlir_sys::mlirValueGetFirstUse(value.to_raw()).ptr.is_null() }
-            };
-            if !original.results().any(|result| is_used(result.into())) {
-                Builder::before(original).erase(original);
-            }
-        }
+        let cloned = self.cloned.into_iter();
+        Builder::before(self.space.program).erase_unused(cloned.map(|position| self.space.ops[position]));
     }
 }

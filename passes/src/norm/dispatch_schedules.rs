@@ -6,16 +6,16 @@
 //! tile may hold all of a dim that is short wherever its schedule is used.
 
 use melior::ir::{
-    AffineExpr, Attribute, Block, Operation, OperationRef, Region, RegionLike, Type,
-    attribute::{DenseI64ArrayAttribute, FlatSymbolRefAttribute, StringAttribute},
+    AffineExpr, Block, OperationRef, Region, RegionLike, Type,
+    attribute::{DenseI64ArrayAttribute, FlatSymbolRefAttribute},
     operation::OperationLike,
 };
 use norma_dialects::{
-    attributes, inequality_attribute,
+    inequality_attribute,
     norm::{KernelOp, LaunchOp},
 };
 
-use super::{kernel_names::KernelNames, launches::Launches};
+use super::{kernel_copy::copy_kernel, kernel_names::KernelNames, launches::Launches};
 use crate::{
     kernel::space::Space,
     mlir::{
@@ -59,7 +59,8 @@ pub(crate) fn run<'c>(
         let mut kernels = Vec::new();
         for (index, constraint) in constraints.iter().enumerate() {
             let name = names.of(kernel.op());
-            let copy = copy(kernel, &name, alternatives[index])?;
+            let copy = copy_kernel(&b, kernel, &name)?;
+            b.set_attribute(copy.op(), "schedule", alternatives[index]);
             for earlier in &constraints[..index] {
                 bound(copy, &sizes, *earlier, false)?;
             }
@@ -76,21 +77,6 @@ pub(crate) fn run<'c>(
         }
     }
     Ok(())
-}
-
-/// A copy of the kernel with another schedule, and without the record of the cost model's choice.
-fn copy<'c, 'a>(
-    kernel: KernelOp<'c, 'a>,
-    name: &str,
-    schedule: Attribute<'c>,
-) -> Result<KernelOp<'c, 'a>, PassError<'c>> {
-    let b = Builder::before(kernel.op());
-    let copy = b.insert(Operation::clone(&kernel.op()));
-    b.set_attribute(copy, "sym_name", StringAttribute::new(b.context(), name).into());
-    b.set_attribute(copy, "schedule", schedule);
-    b.remove_attribute(copy, attributes::kernel::CHOICE);
-    KernelOp::from_op(copy)
-        .ok_or_else(|| PassError::Internal("expected the copy of a norm.kernel".to_owned()))
 }
 
 /// Bounds a size of a kernel that is launched only where `constraint >= 0` holds, or only where it fails, if the constraint compares

@@ -27,7 +27,7 @@ use crate::{
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
         types,
-        values::{key, uses},
+        values::key,
         walk,
     },
     table::{NormFormComputes, NormFormComputesStatistic},
@@ -47,7 +47,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormFormCom
                 cx.count(NormFormComputesStatistic::NumFormed, 1);
             }
         }
-        erase_unused(block);
+        erase_unused(function, block);
     }
     Ok(())
 }
@@ -92,16 +92,12 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
 }
 
 /// Erases unused ops that computed sizes of tensors or scalars.
-fn erase_unused(block: BlockRef<'_, '_>) {
+fn erase_unused<'c>(function: OperationRef<'c, '_>, block: BlockRef<'c, '_>) {
     const SIZES_AND_NUMBERS: [&str; 4] = ["affine.apply", "arith.constant", "tensor.dim", "tensor.empty"];
-    for op in walk::in_block(block).into_iter().rev() {
-        let is_unused = op.result_count() > 0 && op.results().all(|result| uses(result.into()) == 0);
-        let name = op_name(op);
-        let is_number = scalars::is_scalar_op(op);
-        if is_unused && (SIZES_AND_NUMBERS.contains(&name) || is_number) {
-            Builder::before(op).erase(op);
-        }
-    }
+    let is_erasable =
+        |op: &OperationRef<'c, '_>| SIZES_AND_NUMBERS.contains(&op_name(*op)) || scalars::is_scalar_op(*op);
+    let ops = walk::in_block(block).into_iter().filter(is_erasable);
+    Builder::before(function).erase_unused(ops);
 }
 
 /// The error for a dynamic extent that equals the size of no tensor.

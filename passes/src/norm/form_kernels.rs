@@ -22,7 +22,7 @@ use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp};
 use scratch::Scratch;
 use signature::{Argument, Tensor};
 
-use super::kernel_names::KernelNames;
+use super::{kernel_names::KernelNames, scratch_names::ScratchNames};
 
 use crate::{
     kernel::scalar_ops,
@@ -214,7 +214,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             for (output, scratch) in compute.op.outputs().into_iter().zip(&compute.scratch) {
                 if let Some(scratch) = scratch {
                     let inputs = find(&buffers, &compute.tensors())?;
-                    let name = scratch_names.next().unwrap_or_default();
+                    let name = scratch_names.next();
                     buffers.insert(key(output), scratch.allocate(&before, &inputs, &name)?);
                 }
             }
@@ -238,13 +238,10 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
     }
 
     /// Names that no tensor or scalar of the function has.
-    fn scratch_names(&self) -> impl Iterator<Item = String> {
+    fn scratch_names(&self) -> ScratchNames {
         let inputs = self.inputs.iter().map(|input| input.name().to_owned());
         let outputs = self.outputs.iter().map(|output| output.name.clone());
-        let taken = inputs.chain(outputs).collect::<Vec<_>>();
-        (0..)
-            .map(|index| format!("scratch{index}"))
-            .filter(move |name| !taken.contains(name))
+        ScratchNames::new("scratch", inputs.chain(outputs))
     }
 
     /// Replaces the tensors of the signature by buffers; returns each buffer by the tensor that it holds.

@@ -79,11 +79,11 @@ impl<'c> Tensors<'c> {
         let ty = FunctionType::try_from(ty)?;
         let arguments = (0..ty.input_count()).map(|index| {
             let attributes = attributes(function, "arg_attrs", index)?;
-            Ok(named(attributes, &format!("arg{index}"), ty.input(index)?))
+            Ok(named(attributes, &tensor::argument_name(index), ty.input(index)?))
         });
         let results = (0..ty.result_count()).map(|index| {
             let attributes = attributes(function, "res_attrs", index)?;
-            Ok(named(attributes, &format!("result{index}"), ty.result(index)?))
+            Ok(named(attributes, &tensor::result_name(index), ty.result(index)?))
         });
         Ok(Self {
             arguments: arguments.collect::<Result<_, PassError<'c>>>()?,

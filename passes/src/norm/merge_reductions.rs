@@ -51,9 +51,10 @@ pub(crate) fn run<'c>(
         .into_iter()
         .filter_map(KernelOp::from_op)
     {
-        let Some(mapping) = kernel.schedule().map(Mapping::of) else {
+        let Some(schedule) = kernel.schedule() else {
             continue;
         };
+        let mapping = Mapping::of(schedule)?;
         if mapping.merge_reductions.is_empty() {
             continue;
         }

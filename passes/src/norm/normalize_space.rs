@@ -200,26 +200,12 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
         let known = buffer.dynamic_multiples();
         known.flat_map(move |(axis, multiple)| [index as i64, axis as i64, multiple])
     });
-    let multiples = multiples.collect::<Vec<_>>();
-    if !multiples.is_empty() {
-        b.set_attribute(
-            kernel,
-            "multiples",
-            DenseI64ArrayAttribute::new(b.context(), &multiples).into(),
-        );
-    }
+    set_known(&b, kernel, "multiples", &multiples.collect::<Vec<_>>());
     let bounds = merged.buffers.iter().enumerate().flat_map(|(index, buffer)| {
         let known = buffer.dynamic_bounds();
         known.flat_map(move |(axis, bounds)| [index as i64, axis as i64, bounds.least, bounds.most])
     });
-    let bounds = bounds.collect::<Vec<_>>();
-    if !bounds.is_empty() {
-        b.set_attribute(
-            kernel,
-            "bounds",
-            DenseI64ArrayAttribute::new(b.context(), &bounds).into(),
-        );
-    }
+    set_known(&b, kernel, "bounds", &bounds.collect::<Vec<_>>());
     let block = walk::entry_block(kernel)?;
     for dim in (0..space.dims.len())
         .rev()
@@ -229,6 +215,16 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
         unsafe { block.erase_argument(space.buffers.len() + space.scalars.len() + dim) }
     }
     Ok(())
+}
+
+/// Sets what is known of the sizes of the kernel's buffers; where that is nothing, the kernel loses the attribute.
+fn set_known<'c, 'a>(b: &Builder<'c, 'a>, kernel: OperationRef<'c, 'a>, name: &str, known: &[i64]) {
+    if known.is_empty() {
+        b.remove_attribute(kernel, name);
+    } else {
+        let known = DenseI64ArrayAttribute::new(b.context(), known);
+        b.set_attribute(kernel, name, known.into());
+    }
 }
 
 /// Writes an access back with the dims and numbers that it uses as its indices.

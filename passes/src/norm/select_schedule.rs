@@ -175,7 +175,7 @@ fn assembled_of<'c>(
             "spilled" => None,
             registers => Some(registers.parse().ok()?),
         };
-        Some((of_kernel.to_owned(), (Mapping::of(schedule), registers)))
+        Some((of_kernel.to_owned(), (Mapping::of(schedule).ok()?, registers)))
     };
     let mut assembled = Assembled::default();
     for entry in cx

@@ -9,16 +9,16 @@
 use std::collections::BTreeSet;
 
 use melior::ir::{
-    AffineExpr, AffineMap, BlockLike, OperationRef,
-    attribute::{FlatSymbolRefAttribute, StringAttribute},
-    operation::{Operation, OperationLike},
+    AffineExpr, AffineMap, Attribute, BlockLike, OperationRef,
+    attribute::{ArrayAttribute, FlatSymbolRefAttribute},
+    operation::OperationLike,
 };
 use norma_dialects::{
-    affine_map_attribute,
-    norm::{KernelOp, LaunchOp, WriteOp},
+    affine_map_attribute, attributes,
+    norm::{KernelOp, LaunchOp, ScheduleAttr, WriteOp},
 };
 
-use super::{kernel_names::KernelNames, launches::Launches};
+use super::{kernel_copy::copy_kernel, kernel_names::KernelNames, launches::Launches};
 use crate::{
     kernel::{
         signature::drop_dead,
@@ -28,7 +28,7 @@ use crate::{
         affine::{Leaf, substitute},
         builder::Builder,
         pass::{PassContext, PassError, PassResult},
-        values, walk,
+        walk,
     },
     schedule::mapping::Mapping,
     table::{NormSplitOutputs, NormSplitOutputsStatistic},
@@ -55,7 +55,7 @@ pub(crate) fn run<'c>(
         let launches = launches.take(kernel);
         for dims in kinds {
             let name = names.of(kernel.op());
-            let copy = copy_kernel(kernel, &name)?;
+            let copy = copy_kernel(&Builder::after(kernel.op()), kernel, &name)?;
             keep_writes(copy, &left_out, dims)?;
             add_launches(&launches, &name)?;
             cx.count(NormSplitOutputsStatistic::NumSplit, 1);
@@ -87,32 +87,23 @@ fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>
     Ok(writes.map(|write| &grid - &write.dims()).collect())
 }
 
-/// Inserts a copy of a kernel after it.
-fn copy_kernel<'c, 'a>(kernel: KernelOp<'c, 'a>, name: &str) -> Result<KernelOp<'c, 'a>, PassError<'c>> {
-    let b = Builder::after(kernel.op());
-    // SAFETY: the kernel is alive, and the copy is the builder's from here on.
-    let copy = b.insert(unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(kernel.op().to_raw())) });
-    b.set_attribute(copy, "sym_name", StringAttribute::new(b.context(), name).into());
-    KernelOp::from_op(copy)
-        .ok_or_else(|| PassError::Internal("expected the copy of a norm.kernel".to_owned()))
-}
-
 /// Keeps the writes that leave out exactly `dims`: erases the other writes, what only those need, and `dims`.
 fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet) -> PassResult<'c> {
     let space = Space::of(kernel)?;
     let b = Builder::before(kernel.op());
-    let mut of_write = left_out.iter();
-    let kept = space
-        .ops
+    if left_out
         .iter()
-        .filter(|op| WriteOp::from_op(**op).is_none() || of_write.next() == Some(dims));
-    let kept = kept.map(|op| op.to_raw().ptr).collect::<BTreeSet<_>>();
-    for op in space.ops.iter().rev() {
-        let is_unused = op.result_count() > 0 && op.results().all(|result| values::uses(result.into()) == 0);
-        if is_unused || !kept.contains(&op.to_raw().ptr) {
-            b.erase(*op);
-        }
+        .any(|of_write| of_write != dims || !dims.is_empty())
+    {
+        // What was chosen is a schedule of the kernel as it was.
+        b.remove_attribute(kernel.op(), attributes::kernel::CHOICE);
     }
+    let mut of_write = left_out.iter();
+    let is_kept =
+        |op: &OperationRef<'c, '_>| WriteOp::from_op(*op).is_none() || of_write.next() == Some(dims);
+    let (kept, others) = space.ops.iter().copied().partition::<Vec<_>, _>(is_kept);
+    others.into_iter().for_each(|write| b.erase(write));
+    b.erase_unused(kept.into_iter());
     if dims.is_empty() {
         return Ok(());
     }
@@ -140,17 +131,20 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
         let guards = AffineMap::new(b.context(), remaining.len(), space.sizes.len(), &guards);
         b.set_attribute(kernel.op(), "guards", affine_map_attribute(guards));
     }
+    let of_remaining = |schedule: ScheduleAttr<'c>| {
+        let mut mapping = Mapping::of(schedule)?;
+        mapping.keep_dims(&remaining);
+        let schedule = mapping.attribute(kernel.op().location());
+        schedule.map(Attribute::from).ok_or(PassError::Reported)
+    };
     if let Some(schedule) = kernel.schedule() {
-        let mut mapping = Mapping::of(schedule);
-        let spread = remaining
-            .iter()
-            .filter_map(|dim| mapping.spread.get(*dim).cloned())
-            .collect();
-        mapping.respread(spread);
-        let schedule = mapping
-            .attribute(kernel.op().location())
-            .ok_or(PassError::Reported)?;
-        b.set_attribute(kernel.op(), "schedule", schedule.into());
+        b.set_attribute(kernel.op(), "schedule", of_remaining(schedule)?);
+    }
+    if let Some(alternatives) = kernel.alternatives() {
+        let schedules = alternatives.into_iter().filter_map(ScheduleAttr::from_attribute);
+        let schedules = schedules.map(of_remaining).collect::<Result<Vec<_>, _>>()?;
+        let schedules = ArrayAttribute::new(b.context(), &schedules);
+        b.set_attribute(kernel.op(), "alternatives", schedules.into());
     }
     let block = walk::entry_block(kernel.op())?;
     let first_dim = space.buffers.len() + space.scalars.len();

@@ -18,22 +18,17 @@ mod scratch;
 
 use std::collections::{BTreeSet, HashSet};
 
-use melior::ir::{
-    OperationRef, Value,
-    attribute::{FlatSymbolRefAttribute, StringAttribute},
-    operation::{Operation, OperationLike},
-};
-use norma_dialects::{
-    attributes,
-    norm::{KernelOp, LaunchOp, Level, ReduceOp, WriteOp},
-};
+use melior::ir::{OperationRef, Value, attribute::FlatSymbolRefAttribute, operation::OperationLike};
+use norma_dialects::norm::{KernelOp, LaunchOp, Level, ReduceOp, WriteOp};
 use parts::Parts;
-use scratch::{Scratch, ScratchNames};
+use scratch::Scratch;
 
 use super::{
+    kernel_copy::copy_kernel,
     kernel_names::KernelNames,
     launches::Launches,
     merge_reductions::{Meeting, Partition, merge_groups},
+    scratch_names::ScratchNames,
 };
 use crate::{
     kernel::{
@@ -44,7 +39,6 @@ use crate::{
     },
     mlir::{
         builder::Builder,
-        context,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
         values::{key, uses},
@@ -63,7 +57,7 @@ pub(crate) fn run<'c>(
 ) -> PassResult<'c> {
     let mut made = Made {
         names: KernelNames::new(module),
-        scratch_names: ScratchNames::new(module),
+        scratch_names: ScratchNames::of_module("partial", module)?,
         launches: Launches::of(module)?,
     };
     for kernel in walk::named(module, KernelOp::NAME)
@@ -102,7 +96,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let Some(schedule) = kernel.schedule().filter(|_| kernel.roles().is_none()) else {
             return Ok(None);
         };
-        let mapping = Mapping::of(schedule);
+        let mapping = Mapping::of(schedule)?;
         let position = |factors: &Vec<Factor>| factors.iter().position(|factor| factor.level == Level::Split);
         let Some((dim, factor)) = mapping
             .spread
@@ -260,16 +254,10 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         part: usize,
         made: &mut Made<'c, 'a>,
     ) -> Result<(String, Left), PassError<'c>> {
-        let location = self.kernel.op().location();
-        let context = context::of(location);
         let name = made.names.like(&format!("{}_finish", self.kernel.sym_name()?));
         let beside = Builder::after(self.kernel.op());
-        let copy = beside.insert(Operation::clone(&self.kernel.op()));
-        beside.set_attribute(copy, "sym_name", StringAttribute::new(context, &name).into());
-        beside.remove_attribute(copy, "schedule");
-        beside.remove_attribute(copy, attributes::kernel::CHOICE);
-        let copy =
-            KernelOp::from_op(copy).ok_or_else(|| Diagnostic::internal(location, "expected norm.kernel"))?;
+        let copy = copy_kernel(&beside, self.kernel, &name)?;
+        beside.remove_attribute(copy.op(), "schedule");
         let space = Space::of(copy)?;
         let reductions = partials
             .iter()
@@ -344,10 +332,8 @@ fn reductions_over(space: &Space<'_, '_>, dim: usize) -> Vec<usize> {
 fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, PassError<'c>> {
     let location = kernel.op().location();
     let space = Space::of(kernel)?;
-    let spread = mapping.spread.iter().zip(&space.dims);
-    let spread = spread.filter(|(_, dim)| uses(**dim) > 0);
-    let spread = spread.map(|(factors, _)| factors.clone()).collect();
-    mapping.respread(spread);
+    let used = (0..space.dims.len()).filter(|dim| uses(space.dims[*dim]) > 0);
+    mapping.keep_dims(&used.collect::<Vec<_>>());
     let is_split = |factor: &Factor| factor.level == Level::Split;
     if !mapping.spread.iter().flatten().any(is_split) {
         mapping.merge_reductions.retain(|level| *level != Level::Split);

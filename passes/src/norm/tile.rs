@@ -33,7 +33,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormTile>) 
             return Err(Diagnostic::user(location, message).into());
         };
         let space = Space::of(kernel)?;
-        let tiled = plan::apply(&space, &Mapping::of(schedule)).map_err(|reason| reason.at(location))?;
+        let tiled = plan::apply(&space, &Mapping::of(schedule)?).map_err(|reason| reason.at(location))?;
         replace_space(&space, &tiled)?;
         cx.count(NormTileStatistic::NumTiled, 1);
     }

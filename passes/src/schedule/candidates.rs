@@ -22,7 +22,7 @@ use super::{
 
 /// The most elements of a dim that one thread holds: beyond 64 f32 registers occupancy falls to one CTA of 512 threads for
 /// each SM and spilling is near.
-const ELEMENTS_PER_THREAD: u64 = 64;
+const HELD_ELEMENTS_OF_DIM: u64 = 64;
 /// Accesses of a looped dim that one thread makes in a step: bytes in flight want several, registers few.
 const ACCESSES_PER_STEP: [u64; 4] = [1, 2, 4, 8];
 /// Points of the second dim that one thread takes.
@@ -71,7 +71,7 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     let is_beside = |dim: &usize| {
         let is_other = *dim != first && within[*dim] == Extent::ONE;
         let dim = &facts.dims[*dim];
-        let is_held = dim.is_known && dim.extent <= ELEMENTS_PER_THREAD && dim.extent > 1;
+        let is_held = dim.is_known && dim.extent <= HELD_ELEMENTS_OF_DIM && dim.extent > 1;
         is_other && is_held && dim.usage == Use::Reduced
     };
     let held = (0..facts.dims.len()).filter(is_beside).collect::<Vec<_>>();
@@ -234,10 +234,10 @@ fn powers(least: u64, most: u64) -> impl Iterator<Item = u64> + Clone {
 /// Returns the register factors to try along the first dim: one that holds all of it, or a few accesses at a time.
 fn registers_along(dim: &Dim, tile: Extent) -> Vec<u64> {
     let whole = dim.extent.div_ceil(tile.points()).next_power_of_two();
-    let can_hold = whole * tile.vector <= ELEMENTS_PER_THREAD && dim.is_known;
+    let can_hold = whole * tile.vector <= HELD_ELEMENTS_OF_DIM && dim.is_known;
     let mut registers = ACCESSES_PER_STEP
         .into_iter()
-        .filter(|accesses| *accesses < whole && accesses * tile.vector <= ELEMENTS_PER_THREAD)
+        .filter(|accesses| *accesses < whole && accesses * tile.vector <= HELD_ELEMENTS_OF_DIM)
         .collect::<Vec<_>>();
     if dim.usage != Use::Kept && can_hold {
         registers.push(whole);
@@ -270,7 +270,7 @@ fn second_registers(facts: &Facts, first: usize, beside: &Beside, warps: u64) ->
         .into_iter()
         .filter(|registers| *registers <= most && (beside.is_needed || *registers > 1))
         .collect::<Vec<_>>();
-    if dim.usage != Use::Kept && dim.is_known && most <= ELEMENTS_PER_THREAD && !registers.contains(&most) {
+    if dim.usage != Use::Kept && dim.is_known && most <= HELD_ELEMENTS_OF_DIM && !registers.contains(&most) {
         registers.push(most);
     }
     registers
@@ -282,7 +282,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
         .iter()
         .map(|extent| extent.registers * extent.vector)
         .product::<u64>()
-        > super::plan::ELEMENTS_PER_THREAD as u64
+        > super::plan::UNROLLED_ELEMENTS as u64
     {
         return;
     }

@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use melior::ir::{
-    Attribute, Location,
-    attribute::{ArrayAttribute, DenseI64ArrayAttribute},
+use melior::{
+    Error,
+    ir::{
+        Attribute, Location,
+        attribute::{ArrayAttribute, DenseI64ArrayAttribute},
+    },
 };
 use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ScheduleAttr};
 
@@ -100,28 +103,24 @@ impl Mapping {
     }
 
     /// Reads a mapping off the attribute.
-    pub fn of(schedule: ScheduleAttr<'_>) -> Self {
-        Self {
-            spread: factors(schedule.spread()),
-            keep: schedule
-                .keep()
-                .iter()
-                .filter_map(|place| u32::try_from(*place).ok().and_then(CachePlace::from_u32))
-                .collect(),
-            bring: schedule.bring(),
+    ///
+    /// # Errors
+    ///
+    /// The attribute is not one that its verifier accepts.
+    pub fn of(schedule: ScheduleAttr<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            spread: factors(schedule.spread())?,
+            keep: cases("place", schedule.keep(), CachePlace::from_u32)?,
+            bring: schedule.bring()?,
             stages: schedule.stages(),
             producer_warps: schedule.producer_warps(),
-            hand_out: schedule.hand_out(),
+            hand_out: schedule.hand_out()?,
             dependent_launch: schedule.dependent_launch(),
             early_reads: schedule.early_reads(),
-            merge_reductions: schedule
-                .merge_reductions()
-                .iter()
-                .filter_map(|level| u32::try_from(*level).ok().and_then(Level::from_u32))
-                .collect(),
+            merge_reductions: cases("level", schedule.merge_reductions(), Level::from_u32)?,
             min_ctas_per_sm: schedule.min_ctas_per_sm(),
             aligned_dim: usize::try_from(schedule.aligned_dim()).ok(),
-        }
+        })
     }
 
     /// The attribute; `None` where its verifier refuses, with the reason emitted at `location`.
@@ -192,10 +191,13 @@ impl Mapping {
         self.bring == CopyMechanism::Load && self.stages > 1
     }
 
-    /// Replaces the spread by that of the dims that are left of a kernel. Without a loop there is no next step to load ahead, and
+    /// Keeps those dims that are left of a kernel, given in their order. Without a loop there is no next step to load ahead, and
     /// `stages` becomes 1.
-    pub fn respread(&mut self, spread: Vec<Vec<Factor>>) {
-        self.spread = spread;
+    pub fn keep_dims(&mut self, left: &[usize]) {
+        let spread = left.iter().filter_map(|dim| self.spread.get(*dim).cloned());
+        self.spread = spread.collect();
+        let position = |aligned: usize| left.iter().position(|dim| *dim == aligned);
+        self.aligned_dim = self.aligned_dim.and_then(position);
         if self.prefetches() && self.looped_dims() == 0 {
             self.stages = 1;
         }
@@ -233,27 +235,34 @@ impl Mapping {
     }
 }
 
-/// The factors of each dim, from pairs of level and size.
-fn factors(spread: Attribute<'_>) -> Vec<Vec<Factor>> {
-    let Ok(dims) = ArrayAttribute::try_from(spread) else {
-        return Vec::new();
-    };
-    let dim = |index| {
-        let pairs = DenseI64ArrayAttribute::try_from(dims.element(index).ok()?).ok()?;
-        (0..pairs.len() / 2)
-            .map(|factor| {
-                let level = u32::try_from(pairs.element(2 * factor).ok()?).ok()?;
-                let size = pairs.element(2 * factor + 1).ok()?;
-                Some(Factor {
-                    level: Level::from_u32(level)?,
-                    size: (size > 0).then_some(size),
-                })
-            })
-            .collect::<Option<Vec<_>>>()
-    };
-    (0..dims.len())
-        .map(|index| dim(index).unwrap_or_default())
+/// The cases of an enum that numbers stand for.
+fn cases<T>(what: &'static str, numbers: &[i64], from_u32: fn(u32) -> Option<T>) -> Result<Vec<T>, Error> {
+    numbers
+        .iter()
+        .map(|number| case(what, *number, from_u32))
         .collect()
+}
+
+fn case<T>(what: &'static str, number: i64, from_u32: fn(u32) -> Option<T>) -> Result<T, Error> {
+    let known = u32::try_from(number).ok().and_then(from_u32);
+    known.ok_or_else(|| Error::AttributeExpected(what, number.to_string()))
+}
+
+/// The factors of each dim, from pairs of level and size.
+fn factors(spread: Attribute<'_>) -> Result<Vec<Vec<Factor>>, Error> {
+    let dims = ArrayAttribute::try_from(spread)?;
+    let dim = |index| {
+        let pairs = DenseI64ArrayAttribute::try_from(dims.element(index)?)?;
+        let factor = |position| {
+            let size = pairs.element(2 * position + 1)?;
+            Ok(Factor {
+                level: case("level", pairs.element(2 * position)?, Level::from_u32)?,
+                size: (size > 0).then_some(size),
+            })
+        };
+        (0..pairs.len() / 2).map(factor).collect()
+    };
+    (0..dims.len()).map(dim).collect()
 }
 
 impl fmt::Display for Factor {
@@ -265,7 +274,7 @@ impl fmt::Display for Factor {
     }
 }
 
-/// Prints the spread, and those parameters of memory, merging and alignment that are not at their defaults.
+/// Prints the spread, and those parameters that are not at their defaults, so that different mappings print differently.
 impl fmt::Display for Mapping {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dim = |factors: &Vec<Factor>| {
@@ -298,9 +307,75 @@ impl fmt::Display for Mapping {
         if self.prefetches() {
             write!(formatter, " stages {}", self.stages)?;
         }
+        if self.hand_out != HandOut::default() {
+            write!(formatter, " hand_out {}", self.hand_out.keyword())?;
+        }
+        if self.dependent_launch {
+            formatter.write_str(" dependent_launch")?;
+        }
+        if self.early_reads {
+            formatter.write_str(" early_reads")?;
+        }
+        if self.min_ctas_per_sm != 0 {
+            write!(formatter, " min_ctas_per_sm {}", self.min_ctas_per_sm)?;
+        }
         if let Some(dim) = self.aligned_dim {
             write!(formatter, " aligned_dim {dim}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use melior::Context;
+
+    use super::*;
+
+    #[test]
+    fn mappings_that_differ_print_differently() {
+        let plain = || {
+            Mapping::new(vec![
+                vec![Factor::rest(Level::Grid)],
+                vec![Factor::new(Level::Lane, 32)],
+            ])
+        };
+        let mut all = vec![plain(); 11];
+        all[1].spread[1].push(Factor::new(Level::Vector, 4));
+        all[2].keep = vec![CachePlace::L1];
+        all[3].bring = CopyMechanism::Bulk;
+        all[4].stages = 2;
+        all[5].hand_out = HandOut::Dynamic;
+        all[6].dependent_launch = true;
+        all[7].early_reads = true;
+        all[8].merge_reductions = vec![Level::Lane];
+        all[9].min_ctas_per_sm = 4;
+        all[10].aligned_dim = Some(1);
+        for (index, mapping) in all.iter().enumerate() {
+            let text = mapping.to_string();
+            let same = all.iter().position(|other| other.to_string() == text);
+            assert_eq!(same, Some(index), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_without_a_case_is_an_error() {
+        let places = |numbers: &[i64]| cases("place", numbers, CachePlace::from_u32);
+        let known = [CachePlace::Shared as i64, CachePlace::L2 as i64];
+        assert_eq!(places(&known), Ok(vec![CachePlace::Shared, CachePlace::L2]));
+        assert!(places(&[known[0], 9, known[1]]).is_err());
+        assert!(places(&[-1]).is_err());
+    }
+
+    #[test]
+    fn a_spread_of_an_unknown_level_is_an_error() {
+        let context = Context::new();
+        let spread = |pairs: &[i64]| {
+            let dim = DenseI64ArrayAttribute::new(&context, pairs).into();
+            factors(ArrayAttribute::new(&context, &[dim]).into())
+        };
+        let lanes = [Level::Lane as i64, 32];
+        assert_eq!(spread(&lanes), Ok(vec![vec![Factor::new(Level::Lane, 32)]]));
+        assert!(spread(&[99, 32]).is_err());
     }
 }

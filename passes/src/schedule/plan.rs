@@ -33,7 +33,7 @@ use crate::{
 
 /// The most elements of the tile that one thread may hold: all of them are unrolled into its program, so that more would
 /// take minutes to compile, and a thread has registers for fewer.
-pub const ELEMENTS_PER_THREAD: i64 = 256;
+pub const UNROLLED_ELEMENTS: i64 = 256;
 /// Returns the iteration space that a kernel has once `mapping` is applied.
 ///
 /// # Errors

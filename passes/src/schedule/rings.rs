@@ -21,9 +21,9 @@ const BYTES_IN_FLIGHT: u64 = 96 * 1024;
 
 /// The most elements of a tile in one thread. With 64, the f32 accumulators of the walk spilled (ptxas 13.0); LayerNorm's gradient
 /// takes 168 registers with 40.
-const ELEMENTS_PER_THREAD: u64 = 48;
+const RING_ELEMENTS_OF_THREAD: u64 = 48;
 /// The most elements of a tile in one thread where fewer than [`FEW_WARPS`] warps share a row.
-const ELEMENTS_PER_THREAD_OF_FEW_WARPS: u64 = 16;
+const RING_ELEMENTS_OF_THREAD_OF_FEW_WARPS: u64 = 16;
 const FEW_WARPS: u64 = 4;
 /// The fewest warps that share a row. Gradients over 1024 columns reach 3109 and 2604 GB/s with one warp for each row, 3967 and
 /// 3923 with two. Rows of 128 and 256 columns are too short for two warps, and walks without rings are faster there: 3523 and 3447
@@ -99,8 +99,8 @@ fn suits_rows(dims: &[Spread], walk: usize) -> bool {
     let warps_of_row = of_row().map(|(_, dim)| dim.warps).product::<u64>();
     let have_elements = of_row().all(|(_, dim)| dim.warps * dim.lanes * dim.vector <= dim.extent);
     let most_elements = match warps_of_row < FEW_WARPS {
-        true => ELEMENTS_PER_THREAD_OF_FEW_WARPS,
-        false => ELEMENTS_PER_THREAD,
+        true => RING_ELEMENTS_OF_THREAD_OF_FEW_WARPS,
+        false => RING_ELEMENTS_OF_THREAD,
     };
     warps_of_row >= WARPS_OF_ROW && have_elements && elements <= most_elements
 }

@@ -45,7 +45,8 @@ pub(super) fn brought(
     })
 }
 
-/// Returns the bytes of shared memory that a CTA takes for one tile of each buffer that a mapping copies there.
+/// Returns the bytes of shared memory that a CTA takes for one tile of each buffer that a mapping copies there: where several accesses
+/// read a buffer, the largest of their tiles.
 pub fn bytes(facts: &Facts, mapping: &Mapping) -> u64 {
     let mut of_buffers = vec![0; facts.buffers];
     for access in facts.accesses.iter().filter(|access| !access.is_write) {
@@ -58,7 +59,42 @@ pub fn bytes(facts: &Facts, mapping: &Mapping) -> u64 {
             .filter(|factor| factor.is_in_tile() && factor.level != Level::Cluster)
             .filter_map(|factor| factor.size)
             .product::<i64>();
-        of_buffers[access.buffer] = points.unsigned_abs() * access.bytes;
+        let bytes = points.unsigned_abs() * access.bytes;
+        of_buffers[access.buffer] = bytes.max(of_buffers[access.buffer]);
     }
     of_buffers.into_iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_dialects::norm::{CachePlace, Level};
+
+    use super::bytes;
+    use crate::{
+        kernel::first_kernel::in_first_kernel,
+        schedule::{
+            facts::Facts,
+            mapping::{Factor, Mapping},
+        },
+    };
+
+    #[test]
+    fn the_tile_of_a_buffer_is_the_largest_that_an_access_reads() {
+        let text = "norm.kernel @k(%x: memref<?x64xbf16>, %y: memref<?x64xbf16>)
+               space(%m = dim(%x, 0), %n = 64) align(16, 16) {
+             %0 = norm.read %x[%m, %n] : memref<?x64xbf16>
+             %1 = norm.reduce max %0 over(%n) : bf16
+             %2 = norm.read %x[%m, 0] : memref<?x64xbf16>
+             %3 = arith.addf %1, %2 : bf16
+             %4 = arith.subf %0, %3 : bf16
+             norm.write %4, %y[%m, %n] : memref<?x64xbf16>
+           }";
+        let facts = in_first_kernel(text, |space| Facts::of(space).ok()).unwrap();
+        let mut mapping = Mapping::new(vec![
+            vec![Factor::rest(Level::Grid)],
+            vec![Factor::new(Level::Lane, 32), Factor::new(Level::Vector, 2)],
+        ]);
+        mapping.keep = vec![CachePlace::Shared, CachePlace::None];
+        assert_eq!(bytes(&facts, &mapping), 128);
+    }
 }

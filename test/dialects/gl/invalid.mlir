@@ -89,6 +89,26 @@ func.func private @memdesc_c2_fastest(!gl.memdesc<3x4xf32, #gl.plain<order = [0,
 
 // -----
 
+// expected-error @+1 {{expected order to be a permutation of the axes 0..2, got [7, 7]}}
+func.func private @memdesc_c3(!gl.memdesc<4x8xf32, #gl.plain<order = [7, 7]>>)
+
+// -----
+
+// expected-error @+1 {{expected padding of at least 0 elements, got -1}}
+func.func private @memdesc_c3_padding(!gl.memdesc<4x8xf32, #gl.plain<order = [1, 0], padding = -1>>)
+
+// -----
+
+// expected-error @+1 {{expected vec to be a power of two, got 3}}
+func.func private @memdesc_c3_swizzle(!gl.memdesc<4x8xf32, #gl.swizzled<vec = 3, per_phase = 1, max_phase = 1, order = [1, 0]>>)
+
+// -----
+
+// expected-error @+1 {{expected a swizzle of vec * max_phase at most 8 elements (the fastest extent), got 4 * 4}}
+func.func private @memdesc_c3_ring(!gl.memdesc<3x8xf32, #gl.swizzled<vec = 4, per_phase = 1, max_phase = 4, order = [1, 0]>>)
+
+// -----
+
 #layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
 func.func @load_c1(%x: memref<4x32xf32>) {
   // expected-error @+1 {{expected an access of 0 indices and 1 axes to 2 coordinates}}

@@ -482,6 +482,69 @@ norm.kernel @large_factor(%x: memref<?xf32>) space(%m = dim(%x, 0), %n = 9223372
 
 // -----
 
+norm.kernel @read_c6(%x: memref<64xf32>) space(%n = 16) {
+  // expected-error @+1 {{expected a positive divisor, got -8}}
+  %0 = norm.read %x[%n mod -8] : memref<64xf32>
+}
+
+// -----
+
+norm.kernel @read_c6_quotient(%x: memref<64xf32>) space(%n = 16) {
+  // expected-error @+1 {{expected a positive divisor, got -2}}
+  %0 = norm.read %x[%n floordiv -2] : memref<64xf32>
+}
+
+// -----
+
+norm.kernel @read_c6_zero(%x: memref<64xf32>) space(%n = 16) {
+  // expected-error @+1 {{expected a positive divisor, got 0}}
+  %0 = norm.read %x[%n ceildiv 0] : memref<64xf32>
+}
+
+// -----
+
+norm.kernel @write_c9(%y: memref<16xf32>) space(%n = 16) {
+  %0 = arith.constant 0.0 : f32
+  // expected-error @+1 {{expected a positive divisor, got -16}}
+  norm.write %0, %y[%n mod -16] : memref<16xf32>
+}
+
+// -----
+
+// The parser of the space refuses such a divisor where it stands; a pass could still make one.
+// expected-error @+1 {{expected a positive divisor, got 0}}
+"norm.kernel"() <{extents = affine_map<()[s0] -> (s0 floordiv 0)>, sizes = array<i64: 0, 0>, sym_name = "kernel_c11"}> ({
+^bb0(%x: memref<?xf32>, %n: index):
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a positive divisor, got -4}}
+"norm.kernel"() <{extents = affine_map<()[s0] -> (s0)>, sizes = array<i64: 0, 0>, sym_name = "kernel_c11_guard",
+                  guards = affine_map<(d0)[s0] -> (d0 mod -4, s0)>}> ({
+^bb0(%x: memref<?xf32>, %n: index):
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a positive divisor, got 0}}
+"norm.kernel"() <{extents = affine_map<()[s0] -> (s0)>, sizes = array<i64: 0, 0>, sym_name = "kernel_c11_condition",
+                  conditions = affine_map<()[s0] -> (s0 ceildiv 0, 3)>, alternatives = [#norm.schedule<spread = [[grid]]>]}> ({
+^bb0(%x: memref<?xf32>, %n: index):
+}) : () -> ()
+
+// -----
+
+func.func @compute_c4(%x: tensor<?xf32>) {
+  // expected-error @+1 {{expected a positive divisor, got -2}}
+  "norm.compute"(%x) <{extents = affine_map<()[s0] -> (s0 floordiv -2)>, sizes = array<i64: 0, 0>}> ({
+  ^bb0(%a: tensor<?xf32>, %n: index):
+  }) : (tensor<?xf32>) -> ()
+  return
+}
+
+// -----
+
 norm.kernel @read_c5(%x: memref<8xf32>) space(%n = 8) {
   // expected-error @+1 {{expected to read an input, got x, a memref<8xf32>, which is written}}
   %0 = norm.read %x[%n] : memref<8xf32>
@@ -648,6 +711,14 @@ norm.kernel @kernel_without_a_bound(%x: memref<?xf32>) space(%n = 4) bounds(dim(
 // expected-error @+1 {{expected no alternatives in a tiled kernel}}
 norm.kernel @kernel_c10_tiled(%x: memref<?xf32>) space(%n = dim(%x, 0) : grid)
     schedule(#norm.schedule<spread = [[grid]]> if dim(%x, 0) < 4) {
+}
+
+// -----
+
+// A size that is 0 divides nothing.
+// expected-error @+1 {{unsupported: a condition that divides by a size; supported: quotients and remainders by constants}}
+norm.kernel @kernel_c10_divided(%x: memref<?x?xf32>) space(%n = dim(%x, 0))
+    schedule(#norm.schedule<spread = [[grid]]> if dim(%x, 0) floordiv dim(%x, 1) < 4, #norm.schedule<spread = [[grid]]>) {
 }
 
 // -----

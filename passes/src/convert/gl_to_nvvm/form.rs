@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use norma_layout::LinearLayout;
 
 use crate::{
+    gcd::gcd,
     gl::{
-        bounds,
-        divisibility::{self, gcd},
+        bounds, divisibility,
         quotient_form::{Quotient, QuotientForm},
     },
     mlir::{diagnostic::Diagnostic, interval::Interval, values::key},

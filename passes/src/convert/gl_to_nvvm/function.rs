@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use melior::Error;
 use melior::dialect::llvm;
 use melior::ir::{
     Attribute, BlockLike, BlockRef, OperationRef, Region, RegionLike, Type, TypeLike, Value, ValueLike,
@@ -61,7 +62,7 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
     let param_types = params
         .iter()
         .map(|param| {
-            Ok(match param.kind() {
+            Ok(match param.kind()? {
                 ParamKind::Pointer => pointer,
                 ParamKind::TensorMap => llvm::r#type::pointer(context, 0),
                 ParamKind::Size | ParamKind::Stride => i64_type,
@@ -78,9 +79,11 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
             .ok_or_else(|| Diagnostic::internal(location, format!("no attribute {text}")))
     };
     let arguments = (0..params.len())
-        .map(|position| argument_attributes(kernel, block, params[position], launch))
-        .map(|text| parse(&text))
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|position| {
+            let text = argument_attributes(kernel, block, params[position], launch)?;
+            Ok(parse(&text)?)
+        })
+        .collect::<Result<Vec<_>, PassError<'c>>>()?;
     let params = params.into_iter().map(Into::into).collect::<Vec<Attribute<'c>>>();
     let threads = DenseI32ArrayAttribute::new(context, &[(warps * WARP_SIZE) as i32, 1, 1]);
     let mut attributes: Vec<(&str, Attribute<'c>)> = vec![
@@ -166,7 +169,7 @@ fn parameters<'c>(
         if arguments.len() != index
             || arguments
                 .iter()
-                .any(|param: &ParamAttr| param.kind() == ParamKind::Scalar)
+                .any(|param: &ParamAttr| param.kind() == Ok(ParamKind::Scalar))
         {
             let message = "expected kernel arguments to be memrefs and scalars after them";
             return Err(Diagnostic::user(kernel.location(), message).into());
@@ -268,11 +271,11 @@ fn argument_attributes(
     block: BlockRef<'_, '_>,
     param: ParamAttr<'_>,
     launch: LaunchAttr<'_>,
-) -> String {
-    match param.kind() {
+) -> Result<String, Error> {
+    match param.kind()? {
         ParamKind::Pointer => {}
-        ParamKind::TensorMap => return tensor::PARAMETER.to_owned(),
-        ParamKind::Size | ParamKind::Stride | ParamKind::Scalar => return "{}".to_owned(),
+        ParamKind::TensorMap => return Ok(tensor::PARAMETER.to_owned()),
+        ParamKind::Size | ParamKind::Stride | ParamKind::Scalar => return Ok("{}".to_owned()),
     }
     let index = param.argument() as usize;
     let buffer = block.argument(index).ok().map(Value::from);
@@ -289,9 +292,11 @@ fn argument_attributes(
     let alignment = launch.alignments().get(index).copied().unwrap_or(1);
     // ptxas may move a load of memory that nothing else writes ahead of `griddepcontrol.wait` (seen with 13.0).
     if launch_numbers(launch.aliases()).contains(&param.argument()) || launch.dependent_launch() {
-        return format!("{{llvm.align = {alignment} : i64}}");
+        return Ok(format!("{{llvm.align = {alignment} : i64}}"));
     }
-    format!("{{llvm.noalias{readonly}, llvm.align = {alignment} : i64}}")
+    Ok(format!(
+        "{{llvm.noalias{readonly}, llvm.align = {alignment} : i64}}"
+    ))
 }
 
 /// The buffer that a `gl.tensor_store` writes to.

@@ -13,7 +13,10 @@
 //! and otherwise element by element behind that branch. Elements of such a vector that a guard masks off are replaced in
 //! registers, so that no warp waits in a branch for data that is still in flight.
 
-use melior::ir::{OperationRef, Type, ValueLike};
+use melior::{
+    Error,
+    ir::{OperationRef, Type, ValueLike},
+};
 use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
 use norma_layout::{HardwareDim, LinearLayout};
 use norma_targets::ACCESS_BYTES;
@@ -298,7 +301,7 @@ impl<'c> Vector<'c> {
             ..
         } = self.words;
         let word = e.int(self.words.register_bits());
-        let hints = Hints::of(cache);
+        let hints = Hints::of(cache).map_err(|error| e.internal(error.to_string()))?;
         let list = self.words.list(0);
         let address = words;
         let mut text = String::new();
@@ -353,7 +356,7 @@ impl<'c> Vector<'c> {
             constraint,
             ..
         } = self.words;
-        let hints = Hints::of(cache);
+        let hints = Hints::of(cache).map_err(|error| e.internal(error.to_string()))?;
         let mut operands = self.words.split(e, part)?;
         let mut constraints = format!("{}l", format!("{constraint},").repeat(words));
         operands.push(pointer);
@@ -381,14 +384,17 @@ struct Hints {
 }
 
 impl Hints {
-    fn of(cache: Option<CacheAttr<'_>>) -> Self {
+    fn of(cache: Option<CacheAttr<'_>>) -> Result<Self, Error> {
         let keyword = |policy| match policy {
             EvictionPolicy::Normal => None,
             EvictionPolicy::First => Some("evict_first"),
             EvictionPolicy::Last => Some("evict_last"),
             EvictionPolicy::NoAllocate => Some("no_allocate"),
         };
-        let (l1, l2) = cache.map_or((None, None), |cache| (keyword(cache.l1()), keyword(cache.l2())));
+        let (l1, l2) = match cache {
+            Some(cache) => (keyword(cache.l1()?), keyword(cache.l2()?)),
+            None => (None, None),
+        };
         // L2 has no no_allocate; evict_first is the nearest.
         let policy = l2.map(|policy| {
             if policy == "no_allocate" {
@@ -401,7 +407,7 @@ impl Hints {
         if policy.is_some() {
             modifiers += ".L2::cache_hint";
         }
-        Self { modifiers, policy }
+        Ok(Self { modifiers, policy })
     }
 
     fn policy_operand(&self) -> &'static str {

@@ -60,7 +60,7 @@ impl<'c, 'a> Buffer<'c, 'a> {
             pointer_position(memref).ok_or_else(|| e.internal("expected a buffer of the kernel"))?;
         let param = params
             .get(position)
-            .filter(|param| param.kind() == ParamKind::Pointer)
+            .filter(|param| param.kind() == Ok(ParamKind::Pointer))
             .ok_or_else(|| e.internal("expected a pointer parameter"))?;
         Ok(Self {
             index: param.argument(),
@@ -143,7 +143,7 @@ impl<'c, 'a> Buffer<'c, 'a> {
             .params
             .iter()
             .position(|param| {
-                (param.kind(), param.argument(), param.axis()) == (kind, self.index, axis as i64)
+                (param.kind(), param.argument(), param.axis()) == (Ok(kind), self.index, axis as i64)
             })
             .ok_or_else(|| e.internal(format!("expected a {} parameter for axis {axis}", kind.keyword())))?;
         argument(self.function, position).ok_or_else(|| e.internal("expected as many arguments as gl.params"))

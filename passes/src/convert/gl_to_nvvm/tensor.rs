@@ -35,7 +35,7 @@ pub(super) fn map<'c, 'a>(
         .params()
         .iter()
         .position(|param| {
-            (param.kind(), param.argument()) == (ParamKind::TensorMap, buffer.index)
+            (param.kind(), param.argument()) == (Ok(ParamKind::TensorMap), buffer.index)
                 && param.r#box() == ty.r#box()
         })
         .ok_or_else(|| e.internal("expected a parameter for each tensor map"))?;

@@ -4,8 +4,9 @@ use melior::ir::{AffineMap, Value, ValueLike};
 use norma_targets::ACCESS_BYTES;
 
 use crate::{
+    gcd::gcd,
     gl::{
-        divisibility::{self, alignment, gcd},
+        divisibility::{self, alignment},
         quotient_form::{Quotient, QuotientForm},
     },
     mlir::types,

@@ -431,7 +431,7 @@ fn wait_for_start<'c: 'a, 'a>(
                 .into_iter()
                 .filter_map(LoadOp::from_op)
                 .filter_map(LoadOp::cache)
-                .any(|cache: CacheAttr<'c>| cache.l1() == EvictionPolicy::Last)
+                .any(|cache: CacheAttr<'c>| cache.l1() == Ok(EvictionPolicy::Last))
     };
     let body = walk::in_block(walk::entry_block(function)?);
     let first = body

@@ -14,12 +14,8 @@ use norma_dialects::{
 use norma_targets::COPY_ENGINE_GRANULE;
 
 use crate::{
-    gl::{
-        access::address_divisor,
-        divisibility::{self, gcd},
-        quotient_form::QuotientForm,
-        shared_memory,
-    },
+    gcd::gcd,
+    gl::{access::address_divisor, divisibility, quotient_form::QuotientForm, shared_memory},
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types},
 };
 

@@ -2,7 +2,7 @@
 
 use norma_dialects::op_name;
 
-use super::{Item, of};
+use super::{Item, Refused, count, of};
 use crate::kernel::{first_kernel::in_first_kernel, space::Space};
 
 /// The nests of the first kernel in `text`: each loop as `dim[number carried]{...}`, and the ops of `norm` by name, without arithmetic.
@@ -251,4 +251,18 @@ fn what_is_written_over_an_argument_waits_for_the_loop_that_reads_it_last() {
         nests(&apart).as_deref(),
         Some("1[1]{read write reduce} 1[0]{read write}")
     );
+}
+
+#[test]
+fn each_limit_has_a_count_of_its_own() {
+    let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?xf32>)
+           space(%b = dim(%x, 0), %t = 64) {
+         %0 = norm.read %x[%b, %t] : memref<?x64xf32>
+         %1 = norm.reduce add %0 over(%t) : f32
+         norm.write %1, %y[%b] : memref<?xf32>
+       }";
+    let counts = in_first_kernel(text, |space| {
+        Some([3, 2, 3].map(|most| count(space, &[1].into(), most)))
+    });
+    assert_eq!(counts, Some([Ok(3), Err(Refused::TooMany), Ok(3)]));
 }

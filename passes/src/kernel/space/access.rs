@@ -7,6 +7,7 @@ use melior::{
 use norma_dialects::norm::{ReadOp, WriteOp};
 
 use super::{DimSet, Space};
+use crate::gcd::gcd;
 use crate::mlir::{
     affine::{Leaf, substitute, symbols},
     context,
@@ -286,15 +287,6 @@ impl<'c> Space<'c, '_> {
         divisors.offset = gcd(divisors.offset, known);
         Some(divisors)
     }
-}
-
-/// The greatest common divisor. Everything divides 0.
-fn gcd(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// See [`Access::strides`].

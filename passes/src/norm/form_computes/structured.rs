@@ -3,12 +3,13 @@
 //! A loop that indexes no result is a reduction loop. The region is then `op(accumulator, value)`, where the op is associative and
 //! commutative. The compute reduces the values, and combines the result with the initial value unless that is the op's identity.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use melior::ir::BlockLike;
 use melior::ir::{
     AffineExpr, AffineMap, Attribute, BlockRef, OperationRef, Region, Value, ValueLike,
     attribute::{ArrayAttribute, FloatAttribute, IntegerAttribute},
+    block::BlockArgument,
     operation::OperationLike,
 };
 use norma_dialects::{
@@ -60,6 +61,15 @@ struct Nest<'s, 'c, 'a> {
     reduced: Vec<usize>,
 }
 
+/// What a value of an op's region depends on.
+#[derive(Default)]
+struct Sources {
+    /// The loops that index an element that it depends on, or whose position it is computed of.
+    loops: BTreeSet<usize>,
+    /// Whether it depends on an accumulator.
+    accumulates: bool,
+}
+
 /// How a result is reduced.
 struct Reduction<'c, 'a> {
     /// The op on the accumulator and the value.
@@ -77,6 +87,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         maps: &[AffineMap<'c>],
     ) -> Result<Filled<'c, 'a>, PassError<'c>> {
         let nest = Nest::of(op, maps)?;
+        nest.check_results()?;
         let extents = self.loops(&nest)?;
         let reductions = nest.reductions()?;
         let begins = |(result, reduction): &(usize, &Reduction<'c, 'a>)| {
@@ -169,19 +180,64 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
         let body = walk::entry_block(op)?;
         let inits = op.operand_count() - op.result_count();
         let loops = maps.first().map_or(0, AffineMap::dim_count);
-        let is_reduced = |dim: &usize| {
-            !maps[inits..].iter().any(|map| {
-                (0..map.result_count())
-                    .any(|axis| map.result(axis).is_ok_and(|at| at.is_function_of_dim(*dim)))
-            })
-        };
+        let indexing = maps[inits..].iter().flat_map(|map| loops_of(*map));
+        let indexing = indexing.collect::<BTreeSet<_>>();
         Ok(Self {
             op,
             body,
             maps,
             inits,
-            reduced: (0..loops).filter(is_reduced).collect(),
+            reduced: (0..loops).filter(|dim| !indexing.contains(dim)).collect(),
         })
+    }
+
+    /// Checks that the steps of a loop that indexes only other results all give a result the same value.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported: a result is reduced over such a loop, or its value varies over it.
+    fn check_results(&self) -> Result<(), PassError<'c>> {
+        let loops = self.maps.first().map_or(0, AffineMap::dim_count);
+        for (result, yielded) in self.yielded()?.into_iter().enumerate() {
+            let indexing = loops_of(self.maps[self.inits + result]);
+            let mut left_out =
+                (0..loops).filter(|dim| !self.reduced.contains(dim) && !indexing.contains(dim));
+            let sources = self.sources(yielded)?;
+            if let Some(dim) = left_out.find(|dim| sources.accumulates || sources.loops.contains(dim)) {
+                let message = format!(
+                    "result {result} as a reduction over loop {dim}, which indexes another result; supported: results that are \
+                     reduced over the same loops"
+                );
+                return Err(Diagnostic::unsupported(self.op.location(), message).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// What a value of the region depends on.
+    fn sources(&self, value: Value<'c, 'a>) -> Result<Sources, PassError<'c>> {
+        let mut sources = Sources::default();
+        let mut seen = HashSet::new();
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            if !seen.insert(key(value)) {
+                continue;
+            }
+            if let Ok(argument) = BlockArgument::try_from(value) {
+                if argument.owner() == self.body {
+                    let operand = argument.argument_number();
+                    sources.accumulates |= operand >= self.inits;
+                    sources.loops.extend(loops_of(self.maps[operand]));
+                }
+            } else if let Some(op) = definition(value) {
+                if op_name(op) == "linalg.index" {
+                    let dim = norma_dialects::integer(op.attribute("dim")?)?;
+                    sources.loops.extend(usize::try_from(dim));
+                }
+                open.extend(op.operands());
+            }
+        }
+        Ok(sources)
     }
 
     /// Whether the program reads an operand at its start. The initial value of a reduction is read after the reduction, if at all.
@@ -372,6 +428,15 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
             None => writer.number(value),
         }
     }
+}
+
+/// The loops that a map's results are functions of.
+fn loops_of(map: AffineMap<'_>) -> BTreeSet<usize> {
+    let is_used = |dim: &usize| {
+        let mut axes = 0..map.result_count();
+        axes.any(|axis| map.result(axis).is_ok_and(|at| at.is_function_of_dim(*dim)))
+    };
+    (0..map.dim_count()).filter(is_used).collect()
 }
 
 /// The combiners that have a name.

@@ -263,8 +263,8 @@ impl<'c> Place<'c> {
 
     fn default_name(&self) -> String {
         match self.kind {
-            Kind::Argument => format!("arg{}", self.index),
-            Kind::Result => format!("result{}", self.index),
+            Kind::Argument => tensor::argument_name(self.index),
+            Kind::Result => tensor::result_name(self.index),
         }
     }
 

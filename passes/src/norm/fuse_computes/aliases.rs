@@ -52,7 +52,7 @@ pub(super) fn of<'c: 'a, 'a>(
         };
         for index in 0..block.argument_count() {
             let own = text("arg_attrs", index, tensor::NAME);
-            if own.unwrap_or_else(|| format!("arg{index}")) == name {
+            if own.unwrap_or_else(|| tensor::argument_name(index)) == name {
                 aliases.push(Alias {
                     result: *result,
                     argument: block.argument(index)?.into(),

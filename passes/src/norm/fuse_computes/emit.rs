@@ -195,9 +195,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
                     .zip(&self.arguments.dims)
                     .filter(|(dim, _)| dims.contains(dim));
                 let dims = dims.map(|(_, dim)| *dim).collect::<Vec<_>>();
-                // SAFETY: the op is alive, and the copy is the builder's from here on.
-                let copy = unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(reduce.op().to_raw())) };
-                let copy = self.b.insert(copy);
+                let copy = self.b.insert(Operation::clone(&reduce.op()));
                 reductions::set_operands(&self.b, copy, &operands, &dims, None);
                 results(copy)
             }

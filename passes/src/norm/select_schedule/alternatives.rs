@@ -1,7 +1,7 @@
 //! Writes schedules for some sizes to a kernel.
 
 use melior::ir::{
-    AffineExpr, AffineMap, ValueLike,
+    AffineExpr, AffineMap, Location, ValueLike,
     attribute::{ArrayAttribute, DenseI64ArrayAttribute},
     operation::OperationLike,
 };
@@ -49,13 +49,7 @@ pub(super) fn set_alternatives<'c>(
                 });
                 Some(AffineExpr::symbol(context, symbol))
             };
-            sides.push(affine(side, context, &mut size).ok_or_else(|| {
-                let message = format!(
-                    "expected sums, products and quotients of integers and sizes such as {}, got '{side}'",
-                    size_name(0, 0)
-                );
-                Diagnostic::user(location, message)
-            })?);
+            sides.push(affine(side, location, &mut size)?);
         }
     }
     let b = Builder::before(kernel.op());
@@ -80,26 +74,54 @@ pub(super) fn set_alternatives<'c>(
     Ok(())
 }
 
-/// An expression over sizes; `None` for one that has a minimum or maximum, or a name that `size` does not know.
+/// An expression over sizes.
+///
+/// # Errors
+///
+/// At `location`: a name that `size` does not know, a minimum or maximum, a divisor that is not positive, or unsupported: a quotient or
+/// remainder by a size, which has no value where that size is 0.
 fn affine<'c>(
     expression: &Expression,
-    context: &'c melior::Context,
+    location: Location<'c>,
     size: &mut impl FnMut(&str) -> Option<AffineExpr<'c>>,
-) -> Option<AffineExpr<'c>> {
-    Some(match expression {
-        Expression::Integer(value) => AffineExpr::constant(context, *value),
-        Expression::Symbol(name) => size(name)?,
+) -> Result<AffineExpr<'c>, Diagnostic<'c>> {
+    let context = context::of(location);
+    let unknown = || {
+        let message = format!(
+            "expected sums, products and quotients of integers and sizes such as {}, got '{expression}'",
+            size_name(0, 0)
+        );
+        Diagnostic::user(location, message)
+    };
+    let (operation, a, b) = match expression {
+        Expression::Integer(value) => return Ok(AffineExpr::constant(context, *value)),
+        Expression::Symbol(name) => return size(name).ok_or_else(unknown),
         Expression::Binary(operation, a, b) => {
-            let (a, b) = (affine(a, context, size)?, affine(b, context, size)?);
-            match operation {
-                Operation::Add => a + b,
-                Operation::Subtract => a + b * AffineExpr::constant(context, -1),
-                Operation::Multiply => a * b,
-                Operation::FloorDivide => AffineExpr::floor_div(a, b),
-                Operation::CeilDivide => AffineExpr::ceil_div(a, b),
-                Operation::Modulo => AffineExpr::modulo(a, b),
-                Operation::Minimum | Operation::Maximum => return None,
+            (*operation, affine(a, location, size)?, affine(b, location, size)?)
+        }
+    };
+    let divide = |quotient: fn(AffineExpr<'c>, AffineExpr<'c>) -> AffineExpr<'c>| {
+        if !b.is_constant() {
+            let message = format!(
+                "'{expression}', which divides by a size, in a condition; supported: quotients and remainders by integers"
+            );
+            return Err(Diagnostic::unsupported(location, message));
+        }
+        match b.constant_value() {
+            1.. => Ok(quotient(a, b)),
+            divisor => {
+                let message = format!("expected a positive divisor, got {divisor} in '{expression}'");
+                Err(Diagnostic::user(location, message))
             }
         }
-    })
+    };
+    match operation {
+        Operation::Add => Ok(a + b),
+        Operation::Subtract => Ok(a + b * AffineExpr::constant(context, -1)),
+        Operation::Multiply => Ok(a * b),
+        Operation::FloorDivide => divide(AffineExpr::floor_div),
+        Operation::CeilDivide => divide(AffineExpr::ceil_div),
+        Operation::Modulo => divide(AffineExpr::modulo),
+        Operation::Minimum | Operation::Maximum => Err(unknown()),
+    }
 }

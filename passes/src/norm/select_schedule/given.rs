@@ -100,10 +100,11 @@ pub(super) fn check<'c>(
     schedule: Attribute<'c>,
     target: &Target,
     location: Location<'c>,
-) -> Result<(), Diagnostic<'c>> {
-    let Some(mapping) = ScheduleAttr::from_attribute(schedule).map(Mapping::of) else {
+) -> Result<(), PassError<'c>> {
+    let Some(schedule) = ScheduleAttr::from_attribute(schedule) else {
         return Ok(());
     };
+    let mapping = Mapping::of(schedule)?;
     let feature = match mapping.bring {
         CopyMechanism::Load => None,
         CopyMechanism::CpAsync => Some(Feature::CpAsync),
@@ -117,7 +118,7 @@ pub(super) fn check<'c>(
             target.name,
             Target::names_with(feature)
         );
-        return Err(Diagnostic::unsupported(location, message));
+        return Err(Diagnostic::unsupported(location, message).into());
     }
     let ctas = mapping.ctas_per_cluster();
     let most = target.cluster_size_non_portable;
@@ -132,7 +133,7 @@ pub(super) fn check<'c>(
         "clusters of {ctas} CTAs on {}; supported: {supported}",
         target.name
     );
-    Err(Diagnostic::unsupported(location, message))
+    Err(Diagnostic::unsupported(location, message).into())
 }
 
 /// Reads one schedule: the attribute, or the parameters inside its brackets.

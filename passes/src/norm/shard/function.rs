@@ -20,6 +20,7 @@ use super::{
     needs::Needs,
 };
 use crate::{
+    gcd::gcd,
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -386,13 +387,4 @@ fn told_in(needs: &[Option<Needs<'_>>]) -> BTreeSet<usize> {
         .flatten()
         .flat_map(|needs| needs.told.iter().copied())
         .collect()
-}
-
-/// The greatest common divisor of two positive numbers.
-fn gcd(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

@@ -7,15 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use melior::ir::{
-    OperationRef, Value, ValueLike,
-    attribute::StringAttribute,
-    operation::{Operation, OperationLike},
-};
-use norma_dialects::{
-    attributes,
-    norm::{KernelOp, WriteOp},
-};
+use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
+use norma_dialects::norm::WriteOp;
 
 use super::{Made, Split, add_launches, respread, scratch::Scratch};
 use crate::{
@@ -24,7 +17,8 @@ use crate::{
         signature::{drop_dead, drop_unused},
         space::Space,
     },
-    mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassResult, types},
+    mlir::{builder::Builder, pass::PassResult, types},
+    norm::kernel_copy::copy_kernel,
 };
 
 /// Takes the writes that vary over the split dim and depend on reductions over it out of the kernel, if there are any.
@@ -77,19 +71,10 @@ pub(super) fn take_out<'c: 'a, 'a>(split: &Split<'c, 'a>, made: &mut Made<'c, 'a
         scratch.push(Scratch::of(&space, value, dims));
     }
 
-    let location = kernel.op().location();
     let name = made.names.like(&format!("{}_apply", kernel.sym_name()?));
     let beside = Builder::after(kernel.op());
-    let copy = beside.insert(Operation::clone(&kernel.op()));
-    beside.set_attribute(
-        copy,
-        "sym_name",
-        StringAttribute::new(beside.context(), &name).into(),
-    );
-    beside.remove_attribute(copy, "schedule");
-    beside.remove_attribute(copy, attributes::kernel::CHOICE);
-    let copy =
-        KernelOp::from_op(copy).ok_or_else(|| Diagnostic::internal(location, "expected norm.kernel"))?;
+    let copy = copy_kernel(&beside, kernel, &name)?;
+    beside.remove_attribute(copy.op(), "schedule");
     let of_copy = Space::of(copy)?;
     for ((position, result), scratch) in results.iter().zip(&scratch) {
         let op = of_copy.ops[*position];

@@ -1,14 +1,12 @@
 //! Scratch memory between the kernels that one is split into: the first writes it, a later one reads it.
 
-use std::collections::HashSet;
-
 use melior::{
     Error,
     ir::{AffineExpr, AffineMap, OperationRef, Type, Value, ValueLike, operation::OperationLike},
 };
 use norma_dialects::{
     affine_map_attribute,
-    attributes::{scratch, tensor},
+    attributes::scratch,
     norm::{KernelOp, ReadOp, WriteOp},
 };
 
@@ -110,34 +108,4 @@ fn identity(context: &melior::Context, rank: usize) -> AffineMap<'_> {
         .map(|dim| AffineExpr::dim(context, dim))
         .collect::<Vec<_>>();
     AffineMap::new(context, rank, 0, &dims)
-}
-
-/// The names that a module's scratch has, and those that have been given since.
-pub(super) struct ScratchNames {
-    taken: HashSet<String>,
-    next: usize,
-}
-
-impl ScratchNames {
-    pub(super) fn new(module: OperationRef<'_, '_>) -> Self {
-        let names = walk::named(module, "memref.alloc")
-            .into_iter()
-            .filter_map(|op| op.attribute(tensor::NAME).and_then(norma_dialects::string).ok())
-            .map(str::to_owned);
-        Self {
-            taken: names.collect(),
-            next: 0,
-        }
-    }
-
-    /// A new name.
-    pub(super) fn next(&mut self) -> String {
-        loop {
-            let name = format!("partial{}", self.next);
-            self.next += 1;
-            if self.taken.insert(name.clone()) {
-                return name;
-            }
-        }
-    }
 }

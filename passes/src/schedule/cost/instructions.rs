@@ -120,7 +120,8 @@ fn covering_work(mapped: &Mapped<'_>) -> f64 {
 }
 
 /// Ops of all threads to exchange partial results: for each reduction once for each step of the loops that its result varies over.
-/// Reductions that are merged at the cluster share one exchange.
+/// Reductions that are merged at the cluster share one exchange. Those that are merged at lanes and warps still shuffle and store each
+/// its own words; what it takes to combine them there, where they meet, is [`merging_work`].
 fn exchange_work(mapped: &Mapped<'_>) -> f64 {
     let dims = &mapped.dims;
     let of = |reduction: &Reduction| {

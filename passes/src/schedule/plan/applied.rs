@@ -8,7 +8,7 @@ use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
 
 use super::{
     super::{mapping::Mapping, reason::Reason, tensor_maps},
-    ELEMENTS_PER_THREAD, apply, has_steps, size_of,
+    UNROLLED_ELEMENTS, apply, has_steps, size_of,
 };
 use crate::{
     kernel::{
@@ -155,9 +155,9 @@ pub(super) fn check_applied(
         .filter(|dim| is_looped(*dim))
         .collect::<DimSet>();
     let held = mapping.registers();
-    if held > ELEMENTS_PER_THREAD {
+    if held > UNROLLED_ELEMENTS {
         return Err(Reason::unsupported(format!(
-            "{held} elements of each value in a thread; supported: {ELEMENTS_PER_THREAD}"
+            "{held} elements of each value in a thread; supported: {UNROLLED_ELEMENTS}"
         )));
     }
     let fits = |ops: usize| match held.saturating_mul(ops as i64) <= UNROLLED_OPS {
