@@ -282,3 +282,18 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A run that continues along another axis needs the alignment of its vectors, however short they become.
+// CHECK-LABEL: gpu.func @pairs_of_single_alignment
+// CHECK: gl.store %{{.*}} vector 1 : tensor<2x2xf32
+#square = #gl.linear<register = [[0, 1], [1, 0]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [], block = []>
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (16, 16)>, sizes = [], alignments = [4]>
+gpu.module @kernels {
+  gpu.func @pairs_of_single_alignment(%y: memref<2x2xf32>) kernel attributes {gl.launch = #launch} {
+    %t = arith.constant dense<1.0> : tensor<2x2xf32, #square>
+    gl.store %t, %y at affine_map<(i, j) -> (i, j)>() : tensor<2x2xf32, #square>, memref<2x2xf32>
+    gpu.return
+  }
+}

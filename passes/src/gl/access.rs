@@ -163,6 +163,10 @@ impl<'c, 'a> Access<'c, 'a> {
                 }
                 vector /= 2;
             }
+            if reason.is_some() && vector > 1 {
+                // The vectors that are left are those of the run along a single axis, which is judged by itself.
+                continue;
+            }
             if best.1.is_some() && vector >= best.0 || vector > best.0 {
                 best = (vector, reason);
             }
