@@ -110,7 +110,7 @@ pub fn is_known(op: &str) -> bool {
 pub(crate) fn bind<'a>(
     named: &'a NamedOp,
     tensor: impl Fn(&str) -> Result<Tensor<'a>, OracleError>,
-    element: impl Fn(&str) -> Element,
+    element: impl Fn(&str) -> Result<Element, OracleError>,
 ) -> Result<Box<dyn Formula + 'a>, OracleError> {
     let error = |message: String| OracleError::Named {
         op: named.op.clone(),
@@ -132,8 +132,8 @@ pub(crate) fn bind<'a>(
     let results = named
         .results
         .iter()
-        .map(|(name, tensor)| (name.as_str(), element(tensor)))
-        .collect();
+        .map(|(name, tensor)| Ok((name.as_str(), element(tensor)?)))
+        .collect::<Result<_, OracleError>>()?;
     let call = Call {
         named,
         operands,
