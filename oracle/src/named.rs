@@ -191,6 +191,17 @@ impl<'a> Call<'a> {
         found.ok_or_else(|| format!("expected a result '{name}'"))
     }
 
+    /// Checks that a result, if it is asked for, is of floats where an operand is, and else of integers.
+    fn check_kind(&self, operand: &str, result: &str) -> Result<(), String> {
+        let from = self.number(operand)?.element;
+        match self.results.get(result) {
+            Some(to) if to.is_float() != from.is_float() => Err(format!(
+                "expected '{operand}' and '{result}' both of floats or both of integers, got {from} and {to}"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether a unit attribute is set.
     fn is_set(&self, name: &str) -> bool {
         self.named.attributes.contains_key(name)

@@ -4,7 +4,7 @@ use norma_bundle::Element::{self, BF16, F16, F32, I8, I32};
 use norma_oracle::Fill;
 
 use super::Case;
-use super::mapping::{Factor, Mapping};
+use super::mapping::{Factor, LEVELS, Mapping};
 use super::program::{Compute, Dim, Output, Program, Step};
 use super::tensor::{Axis, Layout, Tensor};
 
