@@ -19,8 +19,9 @@ const ARCHIVE: &str = "libnvptxcompiler_static.a";
 const TOOLCHAIN: &str = ".toolchain/cuda-13.0.88";
 
 /// The sources that influence the compiler's output, relative to this crate.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "../bundle/src",
+    "../compiler/build.rs",
     "../compiler/src",
     "../dialects",
     "../layout/src",

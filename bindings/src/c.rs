@@ -84,21 +84,30 @@ fn launch_prototype(signature: &Signature) -> String {
 }
 
 fn load_prototype(signature: &Signature) -> String {
-    format!("norma_status {}_load(int32_t device)", signature.name)
+    format!("norma_status {}(int32_t device)", signature.load_name())
+}
+
+/// The name of a function's `norma_embedded`.
+pub(crate) fn embedded_name(signature: &Signature) -> String {
+    format!("norma_embedded_of_{}", signature.name)
 }
 
 fn add_function(text: &mut String, function: &PackagedFunction) {
     let signature = &function.signature;
-    let name = &signature.name;
+    let (name, embedded) = (&signature.name, embedded_name(signature));
     let mut entries = String::new();
     for (index, (path, bytes)) in function.files.iter().enumerate() {
         // Writing to a string cannot fail.
         let _ = write!(
             text,
-            "\nstatic const unsigned char {name}_file_{index}[] __attribute__((aligned(16))) ="
+            "\nstatic const unsigned char norma_file_{index}_of_{name}[] __attribute__((aligned(16))) ="
         );
         add_literal(text, bytes);
-        let _ = writeln!(entries, "  {{\"{path}\", {name}_file_{index}, {}}},", bytes.len());
+        let _ = writeln!(
+            entries,
+            "  {{\"{path}\", norma_file_{index}_of_{name}, {}}},",
+            bytes.len()
+        );
     }
     let tensors: Vec<&str> = signature
         .tensors
@@ -107,9 +116,9 @@ fn add_function(text: &mut String, function: &PackagedFunction) {
         .collect();
     let _ = write!(
         text,
-        "\nstatic const norma_file {name}_files[] = {{\n{entries}}};\n\
-         static norma_embedded {name}_embedded = {{1, {}, {name}_files, \"{name}\", 0}};\n\n\
-         {};\n{} {{\n  const norma_tensor *const tensors[] = {{{}}};\n",
+        "\nstatic const norma_file norma_files_of_{name}[] = {{\n{entries}}};\n\
+         static norma_embedded {embedded} = {{1, {}, norma_files_of_{name}, \"{name}\", 0}};\n\n\
+         {};\n{} {{\n  const norma_tensor *const norma_tensors[] = {{{}}};\n",
         function.files.len(),
         launch_prototype(signature),
         launch_prototype(signature),
@@ -117,7 +126,7 @@ fn add_function(text: &mut String, function: &PackagedFunction) {
     );
     let scalars = match signature.scalars.is_empty() {
         true => "0",
-        false => "scalars",
+        false => "norma_scalars",
     };
     if !signature.scalars.is_empty() {
         let values = signature.scalars.iter().map(|scalar| match scalar.is_float {
@@ -127,14 +136,14 @@ fn add_function(text: &mut String, function: &PackagedFunction) {
         let values: Vec<String> = values.collect();
         let _ = writeln!(
             text,
-            "  const norma_scalar scalars[] = {{{}}};",
+            "  const norma_scalar norma_scalars[] = {{{}}};",
             values.join(", ")
         );
     }
     let _ = writeln!(
         text,
-        "  return norma_embedded_launch(&{name}_embedded, tensors, {}, {scalars}, {}, stream);\n}}\n\n\
-         {};\n{} {{ return norma_embedded_load(&{name}_embedded, device); }}",
+        "  return norma_embedded_launch(&{embedded}, norma_tensors, {}, {scalars}, {}, stream);\n}}\n\n\
+         {};\n{} {{ return norma_embedded_load(&{embedded}, device); }}",
         signature.tensors.len(),
         signature.scalars.len(),
         load_prototype(signature),
@@ -196,11 +205,11 @@ mod tests {
         let package = Package::new(&[scale("sm_90a", |_| ())]).unwrap();
         let source = source(&package, EntryPoints::TvmFfi);
         for part in [
-            "  const norma_tensor *const tensors[] = {x, y};\n",
-            "  const norma_scalar scalars[] = {{NORMA_SCALAR_KIND_FLOAT, {.number = s}}};\n",
-            "norma_embedded_launch(&scale_embedded, tensors, 2, scalars, 1, stream)",
-            "  {\"sm_90a/scale_0.sm_90a.cubin\", scale_file_1, 7},\n",
-            "norma_tvm_call(&scale_embedded, arguments, count, tensors, 2, scalars, 1,\n",
+            "  const norma_tensor *const norma_tensors[] = {x, y};\n",
+            "  const norma_scalar norma_scalars[] = {{NORMA_SCALAR_KIND_FLOAT, {.number = s}}};\n",
+            "norma_embedded_launch(&norma_embedded_of_scale, norma_tensors, 2, norma_scalars, 1, stream)",
+            "  {\"sm_90a/scale_0.sm_90a.cubin\", norma_file_1_of_scale, 7},\n",
+            "norma_tvm_call(&norma_embedded_of_scale, arguments, count, tensors, 2, scalars, 1,\n",
             "\"expected scale(x, y, s)\");\n",
         ] {
             assert!(source.contains(part), "{source}");

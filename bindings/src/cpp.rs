@@ -18,7 +18,7 @@ pub fn header(package: &Package, guard: &str, c_header: &str) -> String {
         for line in signature.descriptions() {
             let _ = writeln!(text, "///   {line}");
         }
-        let name = &signature.name;
+        let (name, load) = (&signature.name, signature.load_name());
         let tensors = signature.tensors.iter();
         let parameters = tensors.map(|tensor| format!("const norma_tensor &{}", tensor.name));
         let scalars = signature.scalars.iter().map(|scalar| {
@@ -34,9 +34,9 @@ pub fn header(package: &Package, guard: &str, c_header: &str) -> String {
         let arguments: Vec<String> = tensors.chain(scalars).chain(["stream".to_owned()]).collect();
         let _ = writeln!(
             text,
-            "inline void {name}({}) {{\n  check(::{name}({}));\n}}\n\n\
+            "inline void {name}({}) {{\n  ::norma::check(::{name}({}));\n}}\n\n\
              /// Loads it on a device, so that its first launch there need not.\n\
-             inline void {name}_load(std::int32_t device) {{ check(::{name}_load(device)); }}",
+             inline void {load}(std::int32_t device) {{ ::norma::check(::{load}(device)); }}",
             parameters.join(", "),
             arguments.join(", ")
         );
@@ -55,7 +55,7 @@ mod tests {
         let package = Package::new(&[scale("sm_90a", |_| ())]).unwrap();
         let header = header(&package, "scale", "scale.h");
         let expected = "inline void scale(const norma_tensor &x, const norma_tensor &y, double s, void *stream = nullptr) {\n  \
-                        check(::scale(&x, &y, s, stream));\n}\n";
+                        ::norma::check(::scale(&x, &y, s, stream));\n}\n";
         assert!(header.contains(expected), "{header}");
     }
 }

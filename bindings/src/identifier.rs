@@ -120,6 +120,9 @@ const RESERVED: &[&str] = &[
     "yield",
 ];
 
+/// The beginning of the names of the runtime and of generated data.
+const RUNTIME_PREFIX: &str = "norma_";
+
 /// Whether a name is valid in all the languages. Names that begin with `_` are reserved by the languages, and those that
 /// begin with `norma_` by the runtime.
 pub(crate) fn is_name(name: &str) -> bool {
@@ -128,7 +131,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     begins
         && characters.all(|character| character.is_ascii_alphanumeric() || character == '_')
         && !RESERVED.contains(&name)
-        && !name.starts_with("norma_")
+        && !name.starts_with(RUNTIME_PREFIX)
 }
 
 /// A name similar to `name` that is valid in all the languages and not among `taken`.
@@ -145,6 +148,9 @@ pub(crate) fn name_like(name: &str, taken: &[String]) -> String {
         .collect();
     if !like.starts_with(|first: char| first.is_ascii_alphabetic()) {
         like.insert_str(0, "arg");
+    }
+    if like.starts_with(RUNTIME_PREFIX) {
+        like.insert_str(0, "arg_");
     }
     while !is_name(&like) || taken.contains(&like) {
         like.push('_');
@@ -189,6 +195,7 @@ mod tests {
             ("0", "arg0"),
             ("a.b", "a_b"),
             ("w", "w"),
+            ("norma_x", "arg_norma_x"),
         ] {
             assert_eq!(name_like(name, &taken), like);
         }

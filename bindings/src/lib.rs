@@ -56,6 +56,20 @@ pub enum PackageError {
         /// The name.
         name: String,
     },
+    /// A function's name is one of the C++ runtime's.
+    #[error("function '{name}' has a name that norma/runtime.hpp declares")]
+    OfRuntime {
+        /// The name.
+        name: String,
+    },
+    /// A function has the name of the function that loads another one.
+    #[error("function '{name}' has the name of the generated function that loads '{loaded}'")]
+    Load {
+        /// The name.
+        name: String,
+        /// The other function.
+        loaded: String,
+    },
     /// A function differs between targets.
     #[error("function '{name}' for {target} does not take what it does for {first}")]
     Different {
@@ -104,6 +118,13 @@ impl Package {
                         });
                     }
                 }
+            }
+        }
+        for PackagedFunction { signature, .. } in &functions {
+            let name = signature.load_name();
+            if functions.iter().any(|other| other.signature.name == name) {
+                let loaded = signature.name.clone();
+                return Err(PackageError::Load { name, loaded });
             }
         }
         Ok(Package { functions })
@@ -189,6 +210,19 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "function 'scale' for sm_90a does not take what it does for sm_80"
+        );
+    }
+
+    #[test]
+    fn a_function_named_like_the_one_that_loads_another_is_refused() {
+        let bundle = scale("sm_90a", |manifest| {
+            let mut other = manifest.functions[0].clone();
+            other.name = "scale_load".to_owned();
+            manifest.functions.insert(0, other);
+        });
+        assert_eq!(
+            Package::new(&[bundle]).unwrap_err().to_string(),
+            "function 'scale_load' has the name of the generated function that loads 'scale'"
         );
     }
 

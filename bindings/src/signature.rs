@@ -35,21 +35,27 @@ pub(crate) struct ScalarParameter {
     pub(crate) is_float: bool,
 }
 
-/// The name of the parameter that the generated functions add.
-const STREAM: &str = "stream";
+/// Names in the generated functions that no parameter may have: a parameter that they add, a type in their signatures, and
+/// Rust's static. Other names of the code begin with `norma_`, which no name from a bundle does.
+const USED: [&str; 3] = ["stream", "int64_t", "FUNCTION"];
+/// The names that `norma/runtime.hpp` declares in the namespace of the generated C++ functions.
+const OF_RUNTIME: [&str; 5] = ["check", "dtype", "error", "function", "tensor"];
 
 impl Signature {
     /// Reads a function's signature.
     ///
     /// # Errors
-    /// Its name is not valid in the languages.
+    /// Its name is not valid in the languages, or one of the runtime's.
     pub(crate) fn of(function: &Function) -> Result<Self, PackageError> {
+        let name = || function.name.clone();
         if !is_name(&function.name) {
-            return Err(PackageError::Name {
-                name: function.name.clone(),
-            });
+            return Err(PackageError::Name { name: name() });
         }
-        let mut taken = vec![STREAM.to_owned(), function.name.clone()];
+        if OF_RUNTIME.contains(&function.name.as_str()) {
+            return Err(PackageError::OfRuntime { name: name() });
+        }
+        let used = USED.map(str::to_owned);
+        let mut taken = [used.as_slice(), &[name()]].concat();
         let mut name = |name: &str| {
             let name = name_like(name, &taken);
             taken.push(name.clone());
@@ -77,6 +83,11 @@ impl Signature {
             tensors,
             scalars,
         })
+    }
+
+    /// The name of the function that loads it.
+    pub(crate) fn load_name(&self) -> String {
+        format!("{}_load", self.name)
     }
 
     /// Whether both have the same parameters, so that one typed function serves both.
@@ -128,6 +139,35 @@ mod tests {
                 "s: a float"
             ]
         );
+    }
+
+    /// In the header, declarations of the namespace begin in the first column.
+    #[test]
+    fn names_of_the_runtimes_namespace_are_refused() {
+        let text = include_str!("../../runtime/include/norma/runtime.hpp");
+        let (_, inside) = text.split_once("namespace norma {").unwrap();
+        let declared = inside.lines().filter_map(|line| {
+            let mut words = line.split(['(', ' ']);
+            match words.next()? {
+                "class" | "struct" | "namespace" | "using" => words.next(),
+                "inline" => words.nth(1),
+                _ => None,
+            }
+        });
+        let declared: Vec<&str> = declared.collect();
+        let mut sorted = declared.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, OF_RUNTIME);
+        for name in declared {
+            let bundle = scale("sm_90a", |manifest| manifest.functions[0].name = name.to_owned());
+            let error = Signature::of(&bundle.manifest.functions[0])
+                .unwrap_err()
+                .to_string();
+            assert_eq!(
+                error,
+                format!("function '{name}' has a name that norma/runtime.hpp declares")
+            );
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use crate::c::embedded_name;
 use crate::signature::Signature;
 
 /// The declarations from `tvm/ffi/c_api.h` and `tvm/ffi/extra/c_env_api.h` that the functions use, and the conversions of
@@ -86,7 +87,7 @@ static int norma_tvm_call(norma_embedded *embedded, const norma_tvm_any *argumen
 
 /// Adds the entry point of a function whose `norma_embedded` has been defined.
 pub(crate) fn add_entry(text: &mut String, signature: &Signature) {
-    let name = &signature.name;
+    let (name, embedded) = (&signature.name, embedded_name(signature));
     let parameters = signature.tensors.iter().map(|tensor| &tensor.name);
     let parameters = parameters.chain(signature.scalars.iter().map(|scalar| &scalar.name));
     let parameters: Vec<&str> = parameters.map(String::as_str).collect();
@@ -99,7 +100,7 @@ pub(crate) fn add_entry(text: &mut String, signature: &Signature) {
         text,
         "\n{prototype};\n{prototype} {{\n  \
          const norma_tensor *tensors[{}];\n  norma_scalar scalars[{}];\n  (void)handle;\n  (void)result;\n  \
-         return norma_tvm_call(&{name}_embedded, arguments, count, tensors, {tensors}, scalars, {scalars},\n                        \
+         return norma_tvm_call(&{embedded}, arguments, count, tensors, {tensors}, scalars, {scalars},\n                        \
          \"expected {name}({})\");\n}}\n",
         tensors.max(1),
         scalars.max(1),

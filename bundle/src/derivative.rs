@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn products_and_quotients_are_read_as_they_are_meant() {
         let partials = |op: ScalarOp| op.row().derivative.to_string();
-        assert_eq!(partials(ScalarOp::DivF), "1 / b, -(a / (b * b))");
+        assert_eq!(partials(ScalarOp::DivF), "1 / b, -((a / b) * (1 / b))");
         assert_eq!(partials(ScalarOp::Tanh), "1 - (y * y)");
         assert_eq!(partials(ScalarOp::Cos), "-sin(a)");
         assert_eq!(partials(ScalarOp::Floor), "none");

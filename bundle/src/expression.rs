@@ -12,9 +12,9 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 use thiserror::Error;
 
-/// The longest text that is parsed, in bytes; it bounds the depth of every expression.
+/// The longest text that is parsed or written, in bytes; it bounds the depth of every expression.
 const MAX_SOURCE: usize = 4096;
-/// The deepest nesting of parentheses that is parsed.
+/// The deepest nesting of parentheses that is parsed or written.
 const MAX_NESTING: usize = 64;
 
 /// An integer-valued expression over symbols.
@@ -341,12 +341,18 @@ impl<T: Into<Expression>> ops::Mul<T> for Expression {
     }
 }
 
-/// A constant is a JSON number, everything else a string.
+/// A constant is a JSON number, everything else a string. An expression that [`Expression::parse`] would refuse for its length
+/// or nesting is refused here too, so that whatever is written can be read.
 impl Serialize for Expression {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Expression::Integer(value) => serializer.serialize_i64(*value),
-            _ => serializer.collect_str(self),
+            _ => {
+                let text = self.to_string();
+                check_length(&text).map_err(serde::ser::Error::custom)?;
+                check_nesting(&text).map_err(serde::ser::Error::custom)?;
+                serializer.serialize_str(&text)
+            }
         }
     }
 }
@@ -373,6 +379,47 @@ impl<'de> Deserialize<'de> for Expression {
     }
 }
 
+/// Refuses a text that is longer than [`MAX_SOURCE`].
+fn check_length(text: &str) -> Result<(), ParseError> {
+    if text.len() <= MAX_SOURCE {
+        return Ok(());
+    }
+    Err(ParseError {
+        source_text: beginning(text),
+        column: MAX_SOURCE,
+        message: format!("expected at most {MAX_SOURCE} bytes, got {}", text.len()),
+    })
+}
+
+/// Refuses the text of an expression whose parentheses nest deeper than [`MAX_NESTING`].
+fn check_nesting(text: &str) -> Result<(), ParseError> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' if depth == MAX_NESTING => return Err(too_nested(text, at + 2)),
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The error for parentheses that nest too deeply at a column.
+fn too_nested(text: &str, column: usize) -> ParseError {
+    ParseError {
+        source_text: beginning(text),
+        column,
+        message: format!("expected at most {MAX_NESTING} levels of parentheses"),
+    }
+}
+
+/// The first characters of a long text, for messages.
+fn beginning(text: &str) -> String {
+    let start: String = text.chars().take(40).collect();
+    format!("{start}...")
+}
+
 /// A recursive-descent parser: `sum := product (('+'|'-') product)*`, `product := atom ('*' atom)*`.
 struct Parser<'a> {
     source: &'a str,
@@ -390,15 +437,7 @@ impl<'a> Parser<'a> {
     }
 
     fn whole(mut self) -> Result<Expression, ParseError> {
-        if self.source.len() > MAX_SOURCE {
-            let message = format!("expected at most {MAX_SOURCE} bytes, got {}", self.source.len());
-            let start: String = self.source.chars().take(40).collect();
-            return Err(ParseError {
-                source_text: format!("{start}..."),
-                column: MAX_SOURCE,
-                message,
-            });
-        }
+        check_length(self.source)?;
         let expression = self.sum()?;
         self.skip_space();
         match self.peek() {
@@ -495,7 +534,7 @@ impl<'a> Parser<'a> {
         parse: fn(&mut Self) -> Result<Expression, ParseError>,
     ) -> Result<Expression, ParseError> {
         if self.nesting == MAX_NESTING {
-            return Err(self.error(format!("expected at most {MAX_NESTING} levels of parentheses")));
+            return Err(too_nested(self.source, self.at + 1));
         }
         self.nesting += 1;
         let inner = parse(self);
@@ -623,6 +662,32 @@ mod tests {
                 .to_string()
                 .contains("levels")
         );
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_not_written() {
+        let m = || Expression::symbol("m");
+        let json =
+            |expression: &Expression| serde_json::to_string(expression).map_err(|error| error.to_string());
+        let mut nested = m();
+        let mut sum = m();
+        for level in 1..=80 {
+            nested = nested.ceil_divide(2).minimum(m());
+            sum = sum + m();
+            let read = Expression::parse(&nested.to_string());
+            match read {
+                Ok(_) => assert!(json(&nested).is_ok(), "{level}"),
+                Err(error) => assert_eq!(json(&nested).unwrap_err(), error.to_string()),
+            }
+        }
+        assert!(json(&nested).unwrap_err().contains("levels of parentheses"));
+        assert!(json(&sum).is_ok());
+        while sum.to_string().len() <= MAX_SOURCE {
+            sum = sum + m();
+        }
+        let error = Expression::parse(&sum.to_string()).unwrap_err();
+        assert_eq!(json(&sum).unwrap_err(), error.to_string());
+        assert!(error.to_string().contains("expected at most 4096 bytes"));
     }
 
     #[test]

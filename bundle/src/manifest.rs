@@ -36,7 +36,7 @@ pub(crate) const VERSIONS: [u32; 2] = [MANIFEST_VERSION, CONDITIONAL_VERSION];
 /// The manifest's name within its directory.
 pub const FILE_NAME: &str = "manifest.json";
 /// The symbols that every launcher binds: the device's number of multiprocessors, and the number of CTAs of the kernel that
-/// one holds.
+/// one holds ([`Kernel::counts_ctas`]).
 pub const DEVICE_SYMBOLS: [&str; 2] = ["num_sms", "ctas_per_sm"];
 
 /// Whether a name is allowed for functions, tensors and scalars: it must be an identifier in C.
@@ -546,6 +546,12 @@ impl Kernel {
     /// The size of a cluster, in CTAs.
     pub fn cluster_size(&self) -> u32 {
         self.cluster.iter().product()
+    }
+
+    /// Whether launchers bind `ctas_per_sm` to the kernel's occupancy: the number of CTAs that fit a multiprocessor one by
+    /// one. For clusters they bind it to 1, because occupancy does not determine how many whole clusters fit.
+    pub fn counts_ctas(&self) -> bool {
+        self.cluster_size() == 1
     }
 }
 

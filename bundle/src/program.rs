@@ -94,7 +94,7 @@ pub enum Step {
         operand: Value,
         /// The reduced dims.
         over: Vec<usize>,
-        /// The dim whose points are the ranks.
+        /// The dim whose points are the ranks; it is not reduced, and the operand does not vary over it.
         nth: usize,
         /// The type of the operand and of the result.
         #[serde(rename = "type")]
@@ -208,6 +208,41 @@ impl Step {
             Step::Op(operation) => Some(operation.element),
         }
     }
+}
+
+impl Step {
+    /// The dims of the space that the step's results vary over, ascending; `of_values` are those of the values before it. A
+    /// write has no results.
+    pub fn dims(&self, of_values: &[Vec<usize>]) -> Vec<usize> {
+        let of = |value: &Value| of_values[*value].iter().copied();
+        let found: BTreeSet<usize> = match self {
+            Step::Read { access, .. } => return dims_of_access(access),
+            Step::Index { dim } => [*dim].into(),
+            Step::Op(operation) => operation.operands.iter().flat_map(of).collect(),
+            Step::Reduce { operands, over, .. } => {
+                let all = operands.iter().flat_map(of);
+                all.filter(|dim| !over.contains(dim)).collect()
+            }
+            Step::Nth {
+                operand, over, nth, ..
+            } => {
+                let kept = of(operand).filter(|dim| !over.contains(dim));
+                kept.chain([*nth]).collect()
+            }
+            Step::Scan { operand, along, .. } => of(operand).chain(along.iter().copied()).collect(),
+            Step::Size { .. } | Step::Scalar { .. } | Step::Constant { .. } | Step::Write { .. } => {
+                return Vec::new();
+            }
+        };
+        found.into_iter().collect()
+    }
+}
+
+/// The dims of the space that an access depends on, ascending.
+pub fn dims_of_access(access: &[Expression]) -> Vec<usize> {
+    let symbols = access.iter().flat_map(Expression::symbols);
+    let dims: BTreeSet<usize> = symbols.filter_map(dim_of_symbol).collect();
+    dims.into_iter().collect()
 }
 
 /// The dim that a symbol of an access names: `d3` is 3.

@@ -153,12 +153,39 @@ const CLAMPED: &[Partial] = &[
     Holds(Greater, &B, &Call(ScalarOp::MinimumF, &[A, C])),
     Product(&Holds(Greater, &A, &C), &Holds(AtLeast, &C, &B)),
 ];
+/// It divides by b twice rather than by b * b, which overflows and underflows at numbers whose derivative does not.
+const QUOTIENT: &[Partial] = &[
+    Quotient(&ONE, &B),
+    Negated(&Product(&Quotient(&A, &B), &Quotient(&ONE, &B))),
+];
+/// As in PyTorch, the derivative with respect to a is 0 where b is 0, and the one with respect to b is 0 where a is 0 and b is
+/// not negative. There the exponent and the operand of the logarithm are replaced by 0 and 1, because their products with 0
+/// would be NaN.
+const POWER: &[Partial] = &[
+    Product(
+        &B,
+        &Call(
+            ScalarOp::PowF,
+            &[A, Sum(&Difference(&B, &ONE), &Holds(Equal, &B, &ZERO))],
+        ),
+    ),
+    Product(
+        &Y,
+        &Call(
+            ScalarOp::Log,
+            &[Sum(
+                &A,
+                &Product(&Holds(Equal, &A, &ZERO), &Holds(AtLeast, &B, &ZERO)),
+            )],
+        ),
+    ),
+];
 
 table! {
     AddF "arith.addf" Same(2), FLOATS, "a + b", Rounded, "add.rn", Along(&[ONE, ONE]);
     SubF "arith.subf" Same(2), FLOATS, "a - b", Rounded, "sub.rn", Along(&[ONE, Number(-1.0)]);
     MulF "arith.mulf" Same(2), FLOATS, "a * b", Rounded, "mul.rn", Along(&[B, A]);
-    DivF "arith.divf" Same(2), FLOATS, "a / b", within(3.0, 0.0), "div.rn; f32 where b varies over fewer dims: a * div.rn(1, b)", Along(&[Quotient(&ONE, &B), Negated(&Quotient(&A, &Product(&B, &B)))]);
+    DivF "arith.divf" Same(2), FLOATS, "a / b", within(3.0, 0.0), "div.rn; f32 where b varies over fewer dims: a * div.rn(1, b)", Along(QUOTIENT);
     NegF "arith.negf" Same(1), FLOATS, "-a", Rounded, "neg", Along(&[Number(-1.0)]);
     MaximumF "arith.maximumf" Same(2), FLOATS, "the larger; NaN if either is NaN; +0 above -0", Rounded, "max.NaN", Along(LARGER);
     MinimumF "arith.minimumf" Same(2), FLOATS, "the smaller; NaN if either is NaN; -0 below +0", Rounded, "min.NaN", Along(SMALLER);
@@ -225,7 +252,7 @@ table! {
     Erf "math.erf" Same(1), UP_TO_F32, "the error function of a", within(4.0, 0.0), "a series near 0, else 1 - 2^-p(|a|)", Along(&[Product(&Number(FRAC_2_SQRT_PI), &Call(ScalarOp::Exp, &[Negated(&Product(&A, &A))]))]);
     Sin "math.sin" Same(1), UP_TO_F32, "the sine of a, for |a| up to 2^17", within(4.0, 1.0), "reduction by pi/2, a polynomial", Along(&[Call(ScalarOp::Cos, &[A])]);
     Cos "math.cos" Same(1), UP_TO_F32, "the cosine of a, for |a| up to 2^17", within(4.0, 1.0), "reduction by pi/2, a polynomial", Along(&[Negated(&Call(ScalarOp::Sin, &[A]))]);
-    PowF "math.powf" Same(2), UP_TO_F32, "a to the power of b, as C's pow", within(8.0, 0.0), "log2 in two f32, ex2.approx", Along(&[Product(&B, &Call(ScalarOp::PowF, &[A, Difference(&B, &ONE)])), Product(&Y, &Call(ScalarOp::Log, &[A]))]);
+    PowF "math.powf" Same(2), UP_TO_F32, "a to the power of b, as C's pow", within(8.0, 0.0), "log2 in two f32, ex2.approx", Along(POWER);
 }
 
 impl ScalarOp {

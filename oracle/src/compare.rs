@@ -55,7 +55,7 @@ pub(crate) fn compare(
     rows: usize,
     random: &mut Random,
 ) -> Result<OutputCheck, OracleError> {
-    let element = problem.element(part.tensor);
+    let element = problem.element(part.tensor)?;
     let layout = &problem.layouts[part.tensor];
     let ulps = part.ulps();
     let mut found = OutputCheck {

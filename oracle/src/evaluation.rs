@@ -132,7 +132,7 @@ impl<'a> State<'a> {
         match statement {
             Statement::Named(named) => {
                 let element = |name: &str| match self.intermediate(name) {
-                    Some(intermediate) => intermediate.dtype,
+                    Some(intermediate) => Ok(intermediate.dtype),
                     None => self.problem.element(name),
                 };
                 let formula = Rc::from(named::bind(named, |tensor| self.tensor(tensor), element)?);
@@ -209,7 +209,7 @@ impl<'a> State<'a> {
     {
         let (element, shape) = match self.intermediate(name) {
             None => (
-                self.problem.element(name),
+                self.problem.element(name)?,
                 self.problem.layouts[name].shape.clone(),
             ),
             Some(intermediate) => (intermediate.dtype, self.made_shape(intermediate, parts.clone())?),

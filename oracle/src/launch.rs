@@ -94,7 +94,7 @@ pub fn bytes_moved(kernel: &Kernel, symbols: &Symbols) -> Result<i64, BindError>
 /// The kernel's parameters, in order; named scalars take the values that the problem sets.
 ///
 /// # Errors
-/// A parameter without a value, or a scalar that does not fit its type.
+/// A parameter without a value, a scalar that does not fit its type, or a negative number of elements or bytes.
 pub fn parameters<'a>(
     problem: &Problem<'_>,
     kernel: &'a Kernel,
@@ -115,23 +115,27 @@ pub fn parameters<'a>(
                 }
             }
             Argument::Workspace { name, bytes, init } => {
-                let size = value(bytes, symbols)?;
-                let negative = |_| {
-                    BindError::Request(format!(
-                        "expected workspace '{name}' to have at least 0 bytes, got '{bytes}' = {size}"
-                    ))
-                };
+                let size = count(bytes, symbols, &format!("the bytes of workspace '{name}'"))?;
                 Parameter::Workspace {
                     name,
-                    bytes: usize::try_from(size).map_err(negative)?,
+                    bytes: usize::try_from(size).unwrap_or(usize::MAX),
                     init: *init,
                 }
             }
-            Argument::TensorMap(map) => Parameter::TensorMap {
-                map,
-                dims: unsigned(&map.dims, symbols)?,
-                strides_bytes: unsigned(&map.strides_bytes, symbols)?,
-            },
+            Argument::TensorMap(map) => {
+                let counts = |expressions: &[Expression], what: &str| {
+                    let what = format!("the {what} of a tensor map of '{}'", map.tensor);
+                    expressions
+                        .iter()
+                        .map(|expression| count(expression, symbols, &what))
+                        .collect::<Result<Vec<_>, _>>()
+                };
+                Parameter::TensorMap {
+                    map,
+                    dims: counts(&map.dims, "extents")?,
+                    strides_bytes: counts(&map.strides_bytes, "strides")?,
+                }
+            }
         })
     };
     kernel.args.iter().map(parameter).collect()
@@ -141,11 +145,14 @@ fn value(expression: &Expression, symbols: &Symbols) -> Result<i64, BindError> {
     Ok(expression.evaluate(&|name| symbols.get(name).copied())?)
 }
 
-fn unsigned(expressions: &[Expression], symbols: &Symbols) -> Result<Vec<u64>, BindError> {
-    expressions
-        .iter()
-        .map(|expression| Ok(value(expression, symbols)?.unsigned_abs()))
-        .collect()
+/// Evaluates a number of elements or bytes, which is at least 0.
+fn count(expression: &Expression, symbols: &Symbols, what: &str) -> Result<u64, BindError> {
+    let value = value(expression, symbols)?;
+    u64::try_from(value).map_err(|_| {
+        BindError::Request(format!(
+            "expected {what} to be at least 0, got '{expression}' = {value}"
+        ))
+    })
 }
 
 /// Evaluates a launch parameter, which must fit in 32 bits.
@@ -231,6 +238,42 @@ mod tests {
         );
         assert!(word(ScalarType::I64, "1", Some(0.5)).is_err());
         assert!(word(ScalarType::U32, "-1", None).is_err());
+    }
+
+    #[test]
+    fn counts_are_not_negative() {
+        let manifest: norma_bundle::Manifest =
+            serde_json::from_str(include_str!("../../bundle/testdata/rms_norm.json")).unwrap();
+        let function = &manifest.functions[0];
+        let sizes = BTreeMap::from([("m".to_owned(), 3)]);
+        let problem = Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
+        let refusal = |argument: &str| {
+            let mut kernel = function.kernels[0].clone();
+            kernel.args = vec![serde_json::from_str(argument).unwrap()];
+            let symbols = problem.kernel_symbols(&kernel);
+            parameters(&problem, &kernel, &symbols)
+                .map(|_| ())
+                .unwrap_err()
+                .to_string()
+        };
+        let map = |dims: &str, stride: &str| {
+            format!(
+                r#"{{"kind": "tensor_map", "tensor": "x", "type": "bf16", "dims": [64, "{dims}"], "strides_bytes": ["{stride}"],
+                    "box": [64, 1]}}"#
+            )
+        };
+        assert_eq!(
+            refusal(&map("m - 8", "m")),
+            "expected the extents of a tensor map of 'x' to be at least 0, got 'm - 8' = -5"
+        );
+        assert_eq!(
+            refusal(&map("m", "(m - 8)*2")),
+            "expected the strides of a tensor map of 'x' to be at least 0, got '(m - 8)*2' = -10"
+        );
+        assert_eq!(
+            refusal(r#"{"kind": "workspace", "name": "w", "bytes": "m - 8"}"#),
+            "expected the bytes of workspace 'w' to be at least 0, got 'm - 8' = -5"
+        );
     }
 
     #[test]

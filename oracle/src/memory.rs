@@ -69,7 +69,7 @@ impl Image {
 pub fn inputs(problem: &Problem<'_>, fill: Fill, seed: u64) -> Images {
     let mut random = Random::new(seed);
     let mut image = |tensor: &Tensor| {
-        let data = generate(tensor.dtype, problem.span(&tensor.name), fill, &mut random);
+        let data = generate(tensor.dtype, problem.span(tensor), fill, &mut random);
         (tensor.name.clone(), Image::holding(&data))
     };
     problem.function.inputs.iter().map(&mut image).collect()
@@ -85,7 +85,7 @@ pub fn outputs(problem: &Problem<'_>) -> Images {
 pub(crate) fn elements_of(problem: &Problem<'_>, tensor: &Tensor) -> Option<Vec<i64>> {
     let layout = &problem.layouts[&tensor.name];
     let count: i64 = layout.shape.iter().product();
-    if count == problem.span(&tensor.name) as i64 {
+    if count == problem.span(tensor) as i64 {
         return None;
     }
     let extents: Vec<usize> = layout.shape.iter().map(|extent| *extent as usize).collect();

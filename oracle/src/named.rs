@@ -110,7 +110,7 @@ pub fn is_known(op: &str) -> bool {
 pub(crate) fn bind<'a>(
     named: &'a NamedOp,
     tensor: impl Fn(&str) -> Result<Tensor<'a>, OracleError>,
-    element: impl Fn(&str) -> Element,
+    element: impl Fn(&str) -> Result<Element, OracleError>,
 ) -> Result<Box<dyn Formula + 'a>, OracleError> {
     let error = |message: String| OracleError::Named {
         op: named.op.clone(),
@@ -132,8 +132,8 @@ pub(crate) fn bind<'a>(
     let results = named
         .results
         .iter()
-        .map(|(name, tensor)| (name.as_str(), element(tensor)))
-        .collect();
+        .map(|(name, tensor)| Ok((name.as_str(), element(tensor)?)))
+        .collect::<Result<_, OracleError>>()?;
     let call = Call {
         named,
         operands,
@@ -189,6 +189,17 @@ impl<'a> Call<'a> {
     fn result(&self, name: &str) -> Result<Element, String> {
         let found = self.results.get(name).copied();
         found.ok_or_else(|| format!("expected a result '{name}'"))
+    }
+
+    /// Checks that a result, if it is asked for, is of floats where an operand is, and else of integers.
+    fn check_kind(&self, operand: &str, result: &str) -> Result<(), String> {
+        let from = self.number(operand)?.element;
+        match self.results.get(result) {
+            Some(to) if to.is_float() != from.is_float() => Err(format!(
+                "expected '{operand}' and '{result}' both of floats or both of integers, got {from} and {to}"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a unit attribute is set.

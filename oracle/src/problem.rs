@@ -10,6 +10,7 @@ use norma_bundle::manifest::{Function, Kernel, SymbolOf, Tensor};
 
 use thiserror::Error;
 
+use crate::error::OracleError;
 use crate::layout::Layout;
 
 /// 2^53: from here on, f64 does not represent every integer.
@@ -38,6 +39,8 @@ pub struct Problem<'a> {
     pub sizes: BTreeMap<String, i64>,
     /// Each tensor's extents and strides, by name.
     pub layouts: BTreeMap<String, Layout>,
+    /// The elements from the first to the last of each tensor, by name.
+    spans: BTreeMap<String, usize>,
     /// The scalars the caller set, by name.
     pub scalars: BTreeMap<String, f64>,
     /// The function's 64-bit scalars, by name: as the caller set them, or their defaults.
@@ -88,9 +91,10 @@ impl<'a> Problem<'a> {
                 return Err(BindError::Request(message));
             }
         }
-        let mut layouts = BTreeMap::new();
+        let (mut layouts, mut spans) = (BTreeMap::new(), BTreeMap::new());
         for tensor in function.tensors() {
-            let layout = layout_of(tensor, &sizes, &strides)?;
+            let (layout, span) = layout_of(tensor, &sizes, &strides)?;
+            spans.insert(tensor.name.clone(), span);
             check_assumptions(tensor, &layout, &sizes)?;
             layouts.insert(tensor.name.clone(), layout);
         }
@@ -106,6 +110,7 @@ impl<'a> Problem<'a> {
             function,
             sizes,
             layouts,
+            spans,
             scalars,
             numbers,
         })
@@ -118,25 +123,25 @@ impl<'a> Problem<'a> {
         values
     }
 
-    /// The elements from the first to the last of a tensor, holes included. `new` made sure that it fits.
-    pub fn span(&self, tensor: &str) -> usize {
-        self.layouts
-            .get(tensor)
-            .and_then(Layout::span)
-            .and_then(|span| usize::try_from(span).ok())
-            .unwrap_or(0)
+    /// The elements from the first to the last of a tensor of the function, holes included.
+    pub fn span(&self, tensor: &Tensor) -> usize {
+        self.spans[&tensor.name]
     }
 
     /// The size of that span in bytes.
     pub fn span_bytes(&self, tensor: &Tensor) -> usize {
-        self.span(&tensor.name) * tensor.dtype.bytes()
+        self.span(tensor) * tensor.dtype.bytes()
     }
 
-    /// The element type of a tensor of the function. Validation of the manifest made sure that it exists.
-    pub(crate) fn element(&self, tensor: &str) -> Element {
-        self.function
-            .tensor(tensor)
-            .map_or(Element::F32, |tensor| tensor.dtype)
+    /// The element type of a tensor of the function.
+    ///
+    /// # Errors
+    /// The function has no such tensor, which validation of the manifest rules out.
+    pub(crate) fn element(&self, tensor: &str) -> Result<Element, OracleError> {
+        match self.function.tensor(tensor) {
+            Some(tensor) => Ok(tensor.dtype),
+            None => Err(OracleError::Unbound(tensor.to_owned())),
+        }
     }
 
     /// The kernel's symbols with their values, read off the tensors.
@@ -195,11 +200,12 @@ fn check_names<'n>(
     }
 }
 
+/// The layout of a tensor, and the elements from its first to its last.
 fn layout_of(
     tensor: &Tensor,
     sizes: &BTreeMap<String, i64>,
     set: &BTreeMap<String, i64>,
-) -> Result<Layout, BindError> {
+) -> Result<(Layout, usize), BindError> {
     let size_of = |name: &str| sizes.get(name).copied();
     let shape = tensor
         .shape
@@ -237,11 +243,13 @@ fn layout_of(
         return Err(BindError::Request(message));
     }
     let layout = Layout { shape, strides };
-    let bytes = layout
-        .span()
-        .and_then(|span| span.checked_mul(tensor.dtype.bytes() as i64));
-    bytes.ok_or_else(too_large)?;
-    Ok(layout)
+    let span = layout.span().filter(|span| {
+        let bytes = span.checked_mul(tensor.dtype.bytes() as i64);
+        bytes.is_some()
+    });
+    let span = span.and_then(|span| usize::try_from(span).ok());
+    let span = span.ok_or_else(too_large)?;
+    Ok((layout, span))
 }
 
 fn check_assumptions(

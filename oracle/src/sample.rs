@@ -1,5 +1,6 @@
 //! Chooses which parts of a large result are compared.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::fill::Random;
@@ -56,12 +57,22 @@ pub(crate) fn sample(
     if wanted == count {
         return (0..count).map(region).collect();
     }
-    let chosen = (0..wanted).map(|index| match index {
-        0 => 0,
-        1 => count - 1,
-        _ => random.below(count as u64) as i64,
-    });
-    chosen.map(region).collect()
+    chosen(count, wanted, random).into_iter().map(region).collect()
+}
+
+/// Chooses `wanted` numbers below `count`, which is larger: the first, the last, and distinct others at random.
+fn chosen(count: i64, wanted: i64, random: &mut Random) -> Vec<i64> {
+    let mut chosen: Vec<i64> = [0, count - 1].into_iter().take(wanted as usize).collect();
+    // Robert Floyd's algorithm: each step adds a number up to `last`, or `last` itself, which is new, in place of a known one.
+    let between = count - 2;
+    let mut known = HashSet::new();
+    for last in between - (wanted - 2).max(0)..between {
+        let number = random.below(last as u64 + 1) as i64;
+        let number = if known.contains(&number) { last } else { number };
+        known.insert(number);
+        chosen.push(1 + number);
+    }
+    chosen
 }
 
 #[cfg(test)]
@@ -87,6 +98,18 @@ mod tests {
         let regions = sample(&[16384, 4096], &[1], 4, &mut Random::new(1));
         assert_eq!(regions[0], [0..16384, 0..16]);
         assert_eq!(regions[1], [0..16384, 4080..4096]);
+    }
+
+    #[test]
+    fn no_row_is_sampled_twice() {
+        for (seed, wanted) in (0..20).flat_map(|seed| [1, 2, 3, 16, 19].map(|wanted| (seed, wanted))) {
+            let regions = sample(&[20, 1 << 16], &[0, 1], wanted, &mut Random::new(seed));
+            let mut rows: Vec<i64> = regions.iter().map(|region| region[0].start).collect();
+            rows.sort_unstable();
+            rows.dedup();
+            assert_eq!((rows.len(), rows[0]), (wanted, 0), "{rows:?}");
+            assert!(wanted == 1 || rows.last() == Some(&19), "{rows:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use norma_bundle::expression::Expression;
 use norma_bundle::manifest::sharded::{OFFSET, Sharded};
-use norma_bundle::manifest::{Function, Manifest};
+use norma_bundle::manifest::{Function, Manifest, Tensor};
 
 use crate::error::OracleError;
 use crate::layout::Layout;
@@ -131,8 +131,8 @@ impl<'a> ShardedProblem<'a> {
                 let function = problem.function;
                 let own = function.inputs.iter().map(|input| {
                     let image = match told.get(input.name.as_str()) {
-                        Some(parts) => gathered(problem, &input.name, parts),
-                        None => self.shard(problem, &input.name, &left.images, device),
+                        Some(parts) => gathered(problem, input, parts),
+                        None => self.shard(problem, input, &left.images, device),
                     };
                     (input.name.clone(), image)
                 });
@@ -144,7 +144,7 @@ impl<'a> ShardedProblem<'a> {
                         continue;
                     };
                     if self.whole.layouts.contains_key(&output.name) {
-                        left.join(self, problem, &output.name, image, device);
+                        left.join(self, problem, output, image, device);
                     } else {
                         let layout = problem.layouts[&output.name].clone();
                         told.entry(&output.name)
@@ -158,16 +158,13 @@ impl<'a> ShardedProblem<'a> {
     }
 
     /// A device's shard of a tensor, copied from the whole tensor.
-    fn shard(&self, problem: &Problem<'_>, tensor: &str, whole: &Images, device: usize) -> Image {
-        let mut shard = Image::poisoned(problem.span(tensor) * problem.element(tensor).bytes());
-        if let (Some(image), Some(from)) = (whole.get(tensor), self.place(tensor, device)) {
-            let to = places(
-                0,
-                &problem.layouts[tensor].shape,
-                &problem.layouts[tensor].strides,
-            );
-            let bytes = problem.element(tensor).bytes();
-            copy(image.body(), &from, shard.body_mut(), &to, bytes);
+    fn shard(&self, problem: &Problem<'_>, tensor: &Tensor, whole: &Images, device: usize) -> Image {
+        let mut shard = Image::poisoned(problem.span_bytes(tensor));
+        let name = &tensor.name;
+        if let (Some(image), Some(from)) = (whole.get(name), self.place(name, device)) {
+            let layout = &problem.layouts[name];
+            let to = places(0, &layout.shape, &layout.strides);
+            copy(image.body(), &from, shard.body_mut(), &to, tensor.dtype.bytes());
         }
         shard
     }
@@ -212,16 +209,17 @@ impl Left {
         &mut self,
         sharded: &ShardedProblem,
         problem: &Problem<'_>,
-        name: &str,
+        output: &Tensor,
         result: &Image,
         device: usize,
     ) {
+        let name = &output.name;
         let (Some(whole), Some(to)) = (self.images.get_mut(name), sharded.place(name, device)) else {
             return;
         };
         let layout = &problem.layouts[name];
         let from = places(0, &layout.shape, &layout.strides);
-        let bytes = problem.element(name).bytes();
+        let bytes = output.dtype.bytes();
         let is_sharded = sharded.sharded.axes.contains_key(name);
         let before = (!is_sharded && device > 0).then(|| whole.clone());
         copy(result.body(), &from, whole.body_mut(), &to, bytes);
@@ -274,10 +272,10 @@ fn common_divisor(a: i64, b: i64) -> i64 {
 }
 
 /// The outputs of all devices, gathered in order along the first axis, in the layout of the input of the run that reads them.
-fn gathered(problem: &Problem<'_>, name: &str, parts: &[(Image, Layout)]) -> Image {
-    let bytes = problem.element(name).bytes();
-    let layout = &problem.layouts[name];
-    let mut image = Image::poisoned(problem.span(name) * bytes);
+fn gathered(problem: &Problem<'_>, tensor: &Tensor, parts: &[(Image, Layout)]) -> Image {
+    let bytes = tensor.dtype.bytes();
+    let layout = &problem.layouts[&tensor.name];
+    let mut image = Image::poisoned(problem.span_bytes(tensor));
     for (device, (part, own)) in parts.iter().enumerate() {
         let from = places(0, &own.shape, &own.strides);
         let base = device as i64 * layout.strides[0];
@@ -290,21 +288,19 @@ fn gathered(problem: &Problem<'_>, name: &str, parts: &[(Image, Layout)]) -> Ima
 /// A message for each tensor that a device wrote where it must not.
 fn strays(problem: &Problem<'_>, before: &Images, after: &Images, device: usize) -> Vec<String> {
     let function = problem.function;
-    let is_stray = |name: &str| match (before.get(name), after.get(name)) {
+    let is_stray = |tensor: &Tensor| match (before.get(&tensor.name), after.get(&tensor.name)) {
         (Some(before), Some(after)) => before != after,
         (None, Some(after)) => {
-            let tensor = function.tensor(name);
-            let inside = tensor.and_then(|tensor| memory::elements_of(problem, tensor));
-            let element = problem.element(name);
-            !after.guards_are_intact() || !memory::holes_are_intact(after.body(), element, inside.as_deref())
+            let inside = memory::elements_of(problem, tensor);
+            !after.guards_are_intact()
+                || !memory::holes_are_intact(after.body(), tensor.dtype, inside.as_deref())
         }
         _ => false,
     };
-    let names = function.tensors().map(|tensor| tensor.name.as_str());
-    names
-        .filter(|name| is_stray(name))
-        .map(|name| {
-            let run = &function.name;
+    let strays = function.tensors().filter(|tensor| is_stray(tensor));
+    strays
+        .map(|tensor| {
+            let (name, run) = (&tensor.name, &function.name);
             format!("'{name}' was written where it must not be by '{run}' on device {device}")
         })
         .collect()

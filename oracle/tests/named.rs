@@ -9,11 +9,21 @@ use std::collections::BTreeMap;
 
 use common::{Case, assert_close, evaluate, numbers};
 use norma_bundle::Element;
+use norma_oracle::OracleError;
 
 const INF: f64 = f64::INFINITY;
 
 /// The results of a call of one op; tensors have the names of its operands and results.
 fn call(op: &str, attributes: &str, inputs: &[Case], outputs: &[Case]) -> BTreeMap<String, Vec<f64>> {
+    try_call(op, attributes, inputs, outputs).unwrap()
+}
+
+fn try_call(
+    op: &str,
+    attributes: &str,
+    inputs: &[Case],
+    outputs: &[Case],
+) -> Result<BTreeMap<String, Vec<f64>>, OracleError> {
     let names = |cases: &[Case]| {
         let pairs = cases.iter().map(|case| format!("\"{0}\": \"{0}\"", case.name));
         pairs.collect::<Vec<_>>().join(", ")
@@ -24,7 +34,7 @@ fn call(op: &str, attributes: &str, inputs: &[Case], outputs: &[Case]) -> BTreeM
         names(inputs),
         names(outputs)
     );
-    evaluate(&definition, inputs, outputs).unwrap()
+    evaluate(&definition, inputs, outputs)
 }
 
 fn input(name: &'static str, shape: &[i64], values: &[f64]) -> Case {
@@ -384,4 +394,40 @@ fn what_was_taken_comes_back_to_its_place() {
     assert_eq!(found["dx"][..4], [0.0, 3.0, 0.0, 0.0]);
     assert!(found["dx"][4].is_nan());
     assert_eq!(found["dx"][5..], [0.0, 0.0, 3.0]);
+}
+
+#[test]
+fn floats_are_not_taken_for_integers_nor_integers_for_floats() {
+    let reduce = |kind: &str| format!("\"kind\": \"{kind}\", \"axes\": [1], \"correction\": 0");
+    let (sum, argmax) = (reduce("sum"), reduce("argmax"));
+    let whole = |name, shape: &[i64]| Case::output(name, Element::I32, shape);
+    let (floats, integers) = (
+        input("x", &[1, 2], &[1.0, 2.0]),
+        Case::input("x", Element::I32, &[1, 2], vec![1.0, 2.0]),
+    );
+    for (op, attributes, result, shape) in [
+        ("cumsum", "\"axis\": 1", "y", &[1, 2][..]),
+        ("reduce_axes", &sum, "y", &[1]),
+        ("top_k", "\"axis\": 1, \"k\": 2", "values", &[1, 2]),
+    ] {
+        let refusal = |x: &Case, result: Case| {
+            let indices = (op == "top_k").then(|| whole("indices", shape));
+            let outputs: Vec<Case> = [Some(result), indices].into_iter().flatten().collect();
+            let found = try_call(op, attributes, std::slice::from_ref(x), &outputs);
+            found.unwrap_err().to_string()
+        };
+        let expected = format!(
+            "in the definition, op '{op}': expected 'x' and '{result}' both of floats or both of integers"
+        );
+        assert_eq!(
+            refusal(&integers, output(result, shape)),
+            format!("{expected}, got i32 and f64")
+        );
+        assert_eq!(
+            refusal(&floats, whole(result, shape)),
+            format!("{expected}, got f64 and i32")
+        );
+    }
+    let found = call("reduce_axes", &argmax, &[floats], &[whole("y", &[1])]);
+    assert_eq!(found["y"], [1.0]);
 }

@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
+#[expect(dead_code, reason = "the functions made of a definition are not used here")]
+mod common;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use common::{assert_close, numbers};
 use norma_bundle::definition::Statement;
 use norma_bundle::{Element, Manifest, Program};
 use norma_oracle::OracleError;
@@ -12,18 +16,6 @@ use norma_oracle::layout::Layout;
 use norma_oracle::program::Evaluator;
 use norma_oracle::program::grid::Data;
 use norma_oracle::tensor::Tensor;
-
-/// Deterministic numbers in (-1, 1), without structure that could hide a fault of a reduction.
-fn numbers(count: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed;
-    let mut next = || {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
-}
 
 /// A tensor in memory, with the values that its type holds.
 struct Stored {
@@ -83,16 +75,6 @@ fn run(
 
 fn program(json: &str) -> Program {
     serde_json::from_str(json).unwrap()
-}
-
-fn assert_close(actual: &[f64], expected: &[f64]) {
-    assert_eq!(actual.len(), expected.len());
-    for (index, (a, e)) in actual.iter().zip(expected).enumerate() {
-        assert!(
-            (a - e).abs() <= 1e-12 * e.abs().max(1.0),
-            "at {index}: expected {e}, got {a}"
-        );
-    }
 }
 
 #[test]

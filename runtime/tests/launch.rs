@@ -286,6 +286,46 @@ fn grids_know_the_device_and_how_many_ctas_it_holds() {
     }
 }
 
+/// Without CTAs that fit, a grid over their number would be empty, and the outputs would stay unwritten without an error.
+#[test]
+fn a_kernel_of_which_no_cta_fits_is_refused() {
+    let threads = norma_stub_driver::LARGEST_BLOCK + 32;
+    let too_large = |function: &mut Value, shared: Value| {
+        let kernel = &mut function["kernels"][0];
+        kernel["block"] = json!([threads / 2, 2, 1]);
+        kernel["grid"][0] = "min(m, num_sms*ctas_per_sm)".into();
+        kernel["shared_bytes"] = shared;
+    };
+    let expected = |shared| {
+        format!(
+            "kernel 'scale_0' does not fit the device: a multiprocessor holds none of its CTAs of {threads} threads with \
+             {shared} bytes of dynamic shared memory"
+        )
+    };
+    let constant = bundle(|manifest| too_large(&mut manifest["functions"][0], json!(1024)));
+    let error = Function::load(&constant, &device(0), "scale").err().unwrap();
+    assert_eq!(error.to_string(), expected(1024));
+    let dynamic = function(|function| too_large(function, json!("m*4")));
+    let rows = Rows::new(10);
+    let [x, y] = rows.on(0);
+    assert_eq!(refusal(&dynamic, &[&x, &y], &[]), expected(40));
+}
+
+#[test]
+fn a_capture_whose_work_fails_leaves_no_graph() {
+    let (scale, stream, rows) = (function(|_| ()), stream(), Rows::new(3));
+    let [x, y] = rows.on(0);
+    let capture = |tensors: &[&Tensor<'_>]| stream.capture(|| call(&scale, tensors, &[], stream.handle()));
+    let graphs = norma_stub_driver::graphs_of_thread;
+    let before = graphs();
+    assert!(capture(&[&x]).is_err());
+    assert_eq!(graphs(), before);
+    let graph = capture(&[&x, &y]).unwrap();
+    assert_eq!(graphs(), before + 1);
+    drop(graph);
+    assert_eq!(graphs(), before);
+}
+
 #[test]
 fn launches_carry_what_the_kernel_asks_for() {
     let special = function(|function| {

@@ -124,6 +124,8 @@ pub const LARGEST_GRID: [u32; 3] = [(1 << 31) - 1, 65535, 65535];
 pub const THREADS_PER_CTA: i64 = 1024;
 /// Shared memory that each resident CTA takes besides its own, in bytes, on every target.
 pub const SHARED_OF_CTA: u32 = KIB;
+/// The granularity at which shared memory is allocated to a CTA, in bytes, on every target.
+pub const SHARED_UNIT: u64 = 128;
 /// The granularity at which registers are allocated to each thread of a warp, on every target.
 pub const REGISTER_UNIT: u64 = 8;
 /// Bytes of the widest access of one thread that every target has; see [`Feature::WideAccess`] for more.
@@ -355,6 +357,13 @@ impl Target {
             .min(u64::from(self.ctas_per_sm))
     }
 
+    /// Returns how many CTAs an SM holds of a kernel whose CTAs use `shared` bytes of shared memory, static and dynamic: bounded as by
+    /// [`Self::resident_ctas`], and by shared memory at the largest carve-out. Registers that are not known are no bound.
+    pub fn occupancy(&self, threads: u64, registers: Option<u64>, shared: u64) -> u64 {
+        let by_shared = u64::from(self.shared_per_sm) / shared_taken(shared);
+        self.resident_ctas(threads, registers.unwrap_or(0)).min(by_shared)
+    }
+
     /// Whether a driver compiles this target's PTX for later devices too. The PTX of targets with a suffix runs on their own
     /// devices only (PTX ISA, `.target`).
     pub fn has_portable_ptx(&self) -> bool {
@@ -377,6 +386,11 @@ impl Target {
             .collect();
         names.join(", ")
     }
+}
+
+/// The shared memory that a resident CTA takes, in bytes, if it uses so many, static and dynamic.
+pub fn shared_taken(used: u64) -> u64 {
+    used.saturating_add(u64::from(SHARED_OF_CTA) + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT
 }
 
 #[cfg(test)]
@@ -426,6 +440,19 @@ mod tests {
         assert_eq!(SM_90A.resident_ctas(256, 33), SM_90A.resident_ctas(256, 40));
         assert_eq!(SM_90A.resident_ctas(1024, 65), 0);
         assert_eq!(SM_90A.resident_ctas(32, 16), 32);
+    }
+
+    #[test]
+    fn shared_memory_bounds_the_ctas_of_an_sm_too() {
+        assert_eq!(SM_90A.occupancy(128, Some(32), 0), SM_90A.resident_ctas(128, 32));
+        assert_eq!(SM_90A.occupancy(128, None, 0), 16);
+        assert_eq!(SM_90A.occupancy(128, Some(255), 0), 2);
+        assert_eq!(SM_90A.occupancy(128, Some(32), 227 << 10), 1);
+        assert_eq!(SM_90A.occupancy(128, Some(32), (227 << 10) + 1), 0);
+        // Two CTAs have 114 KiB each, of which the system takes one.
+        assert_eq!(SM_90A.occupancy(128, Some(32), 113 << 10), 2);
+        assert_eq!(SM_90A.occupancy(128, Some(32), (113 << 10) + 1), 1);
+        assert_eq!(SM_90A.occupancy(128, Some(32), u64::MAX), 0);
     }
 
     #[test]

@@ -84,10 +84,10 @@ enum OutputShape {
     Like(usize),
     /// The leading dims of the first tensor, which number its rows, followed by these extents for each row.
     Rows(Box<[i64]>),
-    /// The dims of a row of the first tensor.
+    /// The dims of a row of the first tensor, which the function may take as one dim.
     Row,
-    /// No dims.
-    Number,
+    /// Other extents that are the same for all calls with the signature.
+    Fixed(Box<[i64]>),
 }
 
 /// The tensors of a call that are present, with their positions in it.
@@ -155,7 +155,7 @@ impl SignatureCache {
                 "expected plain tensors of the framework, of which the first has the dims of a row",
             ));
         };
-        let outputs = self.outputs(py, function.get().described(), tensors)?;
+        let outputs = self.outputs(py, function.get().described(), tensors, &borrowed)?;
         let served = Arc::new(Served { function, outputs });
         let results = self.serve(py, &served, tensors, borrowed)?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -253,8 +253,13 @@ impl SignatureCache {
         py: Python<'_>,
         function: &manifest::Function,
         tensors: &Bound<'_, PyTuple>,
+        borrowed: &Borrowed,
     ) -> PyResult<Vec<Output>> {
         let framework = self.framework.get();
+        // SAFETY: the tensors are as their owners describe them.
+        let extents = borrowed.first().map(|(_, first)| unsafe { shape(first) });
+        let extents = extents.unwrap_or_default();
+        let row = &extents[extents.len().saturating_sub(self.row_dims)..];
         let present: Vec<usize> = (0..tensors.len())
             .filter(|place| {
                 tensors
@@ -269,12 +274,15 @@ impl SignatureCache {
                 .iter()
                 .position(|input| input.shape == output.shape);
             let known: Vec<_> = output.shape.iter().map(Expression::as_integer).collect();
+            let fixed: Option<Box<[i64]>> = known.iter().copied().collect();
             let of_each_row = known.rsplit(Option::is_none).next().unwrap_or_default();
-            let shape = match alike.and_then(|input| present.get(input)) {
-                Some(place) => OutputShape::Like(*place),
-                None if output.shape.is_empty() => OutputShape::Number,
-                None if known.iter().all(Option::is_some) => OutputShape::Row,
-                None => OutputShape::Rows(of_each_row.iter().copied().flatten().collect()),
+            let shape = match (alike.and_then(|input| present.get(input)), fixed) {
+                (Some(place), _) => OutputShape::Like(*place),
+                (None, Some(fixed)) if *fixed == *row || *fixed == [row.iter().product::<i64>()] => {
+                    OutputShape::Row
+                }
+                (None, Some(fixed)) => OutputShape::Fixed(fixed),
+                (None, None) => OutputShape::Rows(of_each_row.iter().copied().flatten().collect()),
             };
             let (place, is_like) = match shape {
                 OutputShape::Like(place) => (place, true),
@@ -318,7 +326,7 @@ impl SignatureCache {
                 OutputShape::Rows(of_each) if of_each.is_empty() => new(rows),
                 OutputShape::Rows(of_each) => new(&[rows, &of_each[..]].concat()),
                 OutputShape::Row => new(row),
-                OutputShape::Number => new(&[]),
+                OutputShape::Fixed(extents) => new(extents),
             }?;
             let tensor = framework.api.borrow(&made)?;
             tensors.push(tensor.ok_or_else(|| PyTypeError::new_err("expected an allocator of tensors"))?);

@@ -70,6 +70,25 @@ def test_an_output_may_have_elements_of_its_own_for_each_row(tmp_path, cache):
     assert y.shape == (0, 7, 2, 3)
 
 
+@pytest.mark.parametrize(
+    ("shape", "row", "expected"),
+    [([2, 3], (64,), (2, 3)), ([], (64,), ()), ([64], (4, 16), (4, 16)), ([4, 16], (64,), (4, 16)), ([5], (64,), (5,))],
+)
+def test_an_output_of_constants_has_its_own_shape_unless_it_is_a_row(tmp_path, stub, shape, row, expected):
+    manifest = json.loads((SCALE / "scale.json").read_text())
+    (output,) = manifest["functions"][0]["outputs"]
+    strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+    output |= {"shape": shape, "strides": strides}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "scale_0.sm_90a.cubin").write_bytes((SCALE / "scale.sm_90a.cubin").read_bytes())
+    function = norma.load(tmp_path)["scale"]
+    cache = SignatureCache(stub.framework, len(row))
+    (y,) = cache.add(function, BorrowedTensor((7, *row)))
+    assert y.shape == expected
+    (y,) = cache.call(BorrowedTensor((3, *row)))
+    assert y.shape == expected
+
+
 def test_dims_before_a_row_are_kept(scale, cache):
     x = BorrowedTensor((2, 3, 64))
     (y,) = cache.add(scale, x)

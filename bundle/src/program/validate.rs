@@ -42,6 +42,7 @@ impl Program {
         self.space.iter().try_for_each(|extent| check_sizes(0, extent))?;
 
         let mut types: Vec<Element> = Vec::new();
+        let mut dims: Vec<Vec<usize>> = Vec::new();
         for (index, step) in self.steps.iter().enumerate() {
             let error = |message: String| ProgramError { step: index, message };
             let fail = |message: String| Err(error(message));
@@ -113,6 +114,11 @@ impl Program {
                     if let Some(dim) = over.iter().chain([nth]).find(|dim| **dim >= self.space.len()) {
                         return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
                     }
+                    if over.contains(nth) || dims[*operand].contains(nth) {
+                        return fail(format!(
+                            "expected ranks along a dim that is not reduced and that the value does not vary over, got {nth}"
+                        ));
+                    }
                 }
                 Step::Scan {
                     combiner,
@@ -133,6 +139,8 @@ impl Program {
                 }
                 _ => {}
             }
+            let step_dims = step.dims(&dims);
+            dims.extend(std::iter::repeat_n(step_dims, step.result_count()));
             types.extend((0..step.result_count()).filter_map(|result| step.result_type(result)));
         }
         Ok(())
@@ -298,6 +306,38 @@ mod tests {
             });
         });
         assert_eq!(error.message, "no output or intermediate is named 'w'");
+    }
+
+    #[test]
+    fn ranks_lie_along_a_dim_of_their_own() {
+        let nth = |over: &[usize], nth: usize| {
+            let over = over.to_vec();
+            move |program: &mut Program| {
+                program.space.push(Expression::from(4));
+                program.steps.truncate(1);
+                let element = Element::I64;
+                program.steps.push(Step::Index { dim: 1 });
+                program.steps.push(Step::Nth {
+                    combiner: Combiner::Max,
+                    operand: 1,
+                    over,
+                    nth,
+                    element,
+                });
+                // Makes a program that is right up to here a wrong one.
+                program.steps.push(Step::Index { dim: 9 });
+            }
+        };
+        assert_eq!(complaint(nth(&[1], 2)).message, "expected a dim below 3, got 9");
+        for (over, dim) in [(&[1][..], 1), (&[0], 1), (&[0, 1], 0)] {
+            let error = complaint(nth(over, dim));
+            assert_eq!(
+                error.message,
+                format!(
+                    "expected ranks along a dim that is not reduced and that the value does not vary over, got {dim}"
+                )
+            );
+        }
     }
 
     #[test]

@@ -17,12 +17,14 @@ use melior::ir::{BlockLike, Module, OperationRef, RegionLike, Value, ValueLike};
 use norma_bundle::Expression;
 use norma_bundle::condition::{Condition, Relation};
 use norma_dialects::conditions::{Conditions, Symbol, conditions};
-use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp};
+use norma_dialects::norm::{ComputeOp, LaunchOp};
 use norma_passes::mlir::values::key;
 use norma_passes::mlir::{types, walk};
 
 use super::affine;
+use super::definition::{intermediate_name, tensor_name};
 use super::host::{self, HostFunction, Root, View, dim_of_symbol, number_of_symbol, number_symbol};
+use super::kernel_form::callee;
 use super::sizes::Sizes;
 
 /// The conditions of a function.
@@ -207,9 +209,9 @@ struct Names {
 impl Names {
     fn whole(&mut self, value: Value) -> Buffer {
         let tensor = match BlockArgument::try_from(value) {
-            Ok(argument) => format!("t{}", argument.argument_number()),
+            Ok(argument) => tensor_name(argument.argument_number()),
             Err(_) => match self.returned.iter().position(|other| *other == key(value)) {
-                Some(result) => format!("t{}", self.arguments + result),
+                Some(result) => tensor_name(self.arguments + result),
                 None => self.intermediate(key(value)),
             },
         };
@@ -220,7 +222,7 @@ impl Names {
         let View { root, groups } = host::view(value)?;
         Some(Buffer {
             tensor: match root {
-                Root::Argument(argument) => format!("t{argument}"),
+                Root::Argument(argument) => tensor_name(argument),
                 Root::Allocation(value) => self.intermediate(value),
             },
             groups: Some(groups),
@@ -233,20 +235,8 @@ impl Names {
             self.intermediates.push(value);
             self.intermediates.len() - 1
         });
-        format!("v{index}")
+        intermediate_name(index)
     }
-}
-
-/// The kernel that a launch calls, if it is in kernel form.
-fn callee<'c, 'a>(launch: LaunchOp, module: &'a Module<'c>) -> Option<KernelOp<'c, 'a>> {
-    let path = norma_dialects::symbol_path(launch.callee().ok()?).ok()?;
-    let [callee] = path.as_slice() else {
-        return None;
-    };
-    walk::in_block(module.body())
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-        .find(|kernel| kernel.sym_name() == Ok(callee))
 }
 
 /// The placeholder name of a buffer's tensor, and, for a collapsed view, the tensor's axes behind each axis of the view.

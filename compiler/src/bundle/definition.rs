@@ -62,12 +62,12 @@ impl SourceDefinition {
 }
 
 /// The placeholder name of tensor `index` of a function.
-fn tensor_name(index: usize) -> String {
+pub(super) fn tensor_name(index: usize) -> String {
     format!("t{index}")
 }
 
 /// The placeholder name of an intermediate.
-fn intermediate_name(index: usize) -> String {
+pub(super) fn intermediate_name(index: usize) -> String {
     format!("v{index}")
 }
 

@@ -20,6 +20,7 @@ use norma_passes::mlir::{types, walk};
 
 use super::affine;
 use super::definition::number;
+use super::views;
 use crate::error::{Error, Result};
 
 /// A function of the bundle.
@@ -496,7 +497,7 @@ pub(super) fn view(value: Value) -> Option<View> {
             break Root::Allocation(key(value));
         }
         if walk::has_name(op, "memref.collapse_shape") {
-            collapses.push(indices(op.attribute("reassociation").ok()?)?);
+            collapses.push(views::groups(op)?);
         } else if !walk::has_name(op, "memref.cast") {
             return None;
         }
@@ -546,18 +547,5 @@ fn strings(attribute: Attribute) -> Vec<String> {
     };
     (0..array.map_or(0, |array| array.len()))
         .filter_map(element)
-        .collect()
-}
-
-/// A list of lists of indices.
-fn indices(attribute: Attribute) -> Option<Vec<Vec<usize>>> {
-    let outer = ArrayAttribute::try_from(attribute).ok()?;
-    (0..outer.len())
-        .map(|index| {
-            let inner = ArrayAttribute::try_from(outer.element(index).ok()?).ok()?;
-            (0..inner.len())
-                .map(|index| usize::try_from(norma_dialects::integer(inner.element(index).ok()?).ok()?).ok())
-                .collect()
-        })
         .collect()
 }

@@ -22,7 +22,7 @@ use super::sizes::Sizes;
 use super::{Emitted, affine, cubin_name, module_name, ptx_name, tensor_maps};
 use crate::emit::ResourceUsage;
 use crate::error::{Error, Result};
-use crate::target::Target;
+use crate::target::{Target, shared_taken};
 
 /// The attribute that holds the threads of a lowered kernel along x, y and z.
 const THREADS: &str = "nvvm.reqntid";
@@ -160,13 +160,8 @@ pub(super) fn describe(
     Ok(kernel)
 }
 
-/// The shared memory that the system reserves in each CTA, in bytes (CUDA C++ Programming Guide, compute capability 8.0 and
-/// later).
-const RESERVED_SHARED_BYTES: u64 = 1024;
-/// The granularity of shared memory allocation, in bytes.
-const SHARED_UNIT: u64 = 128;
-
-/// The smallest carve-out that holds any shared memory, in bytes: the driver's choice for 0 per cent (ibid.).
+/// The smallest carve-out that holds any shared memory, in bytes: the driver's choice for 0 per cent (CUDA C++ Programming
+/// Guide, compute capability 8.0 and later).
 const LEAST_CARVEOUT: u64 = 8 << 10;
 
 /// The least shared-memory carve-out, in per cent of an SM's, that lets all CTAs for which there are registers be resident:
@@ -175,8 +170,7 @@ fn needed_carveout(op: OperationRef, usage: Option<&ResourceUsage>, target: &Tar
     let needed = usage.and_then(|usage| {
         let threads = threads(op).ok()?.iter().map(|count| u64::from(*count)).product();
         let resident = target.resident_ctas(threads, u64::from(usage.registers));
-        let own = u64::from(usage.static_shared_bytes).next_multiple_of(SHARED_UNIT);
-        let all = resident * (own + RESERVED_SHARED_BYTES);
+        let all = resident * shared_taken(u64::from(usage.static_shared_bytes));
         match all <= LEAST_CARVEOUT {
             true => None,
             false => u32::try_from((100 * all).div_ceil(u64::from(target.shared_per_sm))).ok(),

@@ -9,7 +9,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Module, RegionLike, Value};
 use norma_bundle::Expression;
 use norma_bundle::program::dim_of_symbol;
-use norma_dialects::norm::{KernelOp, ReadOp, WriteOp};
+use norma_dialects::norm::{KernelOp, LaunchOp, ReadOp, WriteOp};
 use norma_passes::kernel::digits::digits;
 use norma_passes::mlir::context;
 use norma_passes::mlir::linear_form::LinearForm;
@@ -321,4 +321,16 @@ fn size(pair: &[i64]) -> Option<Size> {
         buffer: usize::try_from(pair[0]).ok()?,
         axis: usize::try_from(pair[1]).ok()?,
     })
+}
+
+/// The kernel that a launch calls, if it is in kernel form.
+pub(super) fn callee<'c, 'a>(launch: LaunchOp, module: &'a Module<'c>) -> Option<KernelOp<'c, 'a>> {
+    let path = norma_dialects::symbol_path(launch.callee().ok()?).ok()?;
+    let [callee] = path.as_slice() else {
+        return None;
+    };
+    walk::in_block(module.body())
+        .into_iter()
+        .filter_map(KernelOp::from_op)
+        .find(|kernel| kernel.sym_name() == Ok(callee))
 }

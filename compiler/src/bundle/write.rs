@@ -74,7 +74,7 @@ impl Bundle {
         let (manifest, files) = self.by_content();
         let json = manifest
             .to_json()
-            .map_err(|error| Error::internal(error.to_string()))?;
+            .map_err(|error| Error::unsupported(format!("cannot write the manifest: {error}")))?;
         let is_new = !folder.exists();
         let mut added = Vec::new();
         let mut write = || {

@@ -24,6 +24,7 @@ struct Cumsum<'a> {
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     let x = call.number("x")?;
+    call.check_kind("x", "y")?;
     let rows = Rows::along(&[call.integer("axis")?], &x.layout.shape)?;
     Ok(Box::new(Cumsum {
         x: rows.whole("x", x)?,

@@ -101,9 +101,10 @@ impl Quantize<'_> {
     fn largest(&self) -> f64 {
         match self.codes {
             Codes::PairsOfE2m1 => e2m1::LARGEST,
-            Codes::Of(Element::F8E4M3FN) => 448.0,
-            Codes::Of(Element::F8E5M2) => 57344.0,
-            Codes::Of(_) => 127.0,
+            Codes::Of(element) => match element.integer_bits() {
+                Some(bits) => (1_i64 << (bits - 1)) as f64 - 1.0,
+                None => element.largest_finite(),
+            },
         }
     }
 

@@ -32,15 +32,24 @@ struct ReduceAxes<'a> {
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     let x = call.number("x")?;
+    let kind = call.text("kind")?;
+    if !is_of_order(kind) {
+        call.check_kind("x", "y")?;
+    }
     let rows = Rows::along(&call.integers("axes")?, &x.layout.shape)?;
     Ok(Box::new(ReduceAxes {
         x: rows.whole("x", x)?,
         rows,
-        kind: call.text("kind")?,
+        kind,
         keepdims: call.is_set("keepdims"),
         correction: call.integer("correction")?,
         element: call.result("y")?,
     }))
+}
+
+/// Whether results are truths or indices, whatever the type of `x`.
+fn is_of_order(kind: &str) -> bool {
+    matches!(kind, "any" | "all" | "argmax" | "argmin")
 }
 
 impl ReduceAxes<'_> {
@@ -145,7 +154,7 @@ impl Formula for ReduceAxes<'_> {
 
     fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
         let rows = indices(region).into_iter().map(|index| self.row_at(&index));
-        let is_order = matches!(self.kind, "any" | "all" | "argmax" | "argmin");
+        let is_order = is_of_order(self.kind);
         let x = |index: &[i64]| self.x.elements(&self.rows, index);
         if is_order || !self.element.is_float() {
             let of_row = |index: Vec<i64>| match x(&index) {

@@ -29,6 +29,7 @@ struct TopK<'a> {
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     let x = call.number("x")?;
+    call.check_kind("x", "values")?;
     let axis = call.integer("axis")?;
     let rows = Rows::along(&[axis], &x.layout.shape)?;
     Ok(Box::new(TopK {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::grid::offsets;
 use crate::layout::Layout;
 use norma_bundle::expression::{EvaluateError, Expression, Operation};
-use norma_bundle::program::dim_of_symbol;
+use norma_bundle::program::{dim_of_symbol, dims_of_access};
 
 /// Why an access has no offset.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -30,18 +30,6 @@ pub enum AccessError {
     },
 }
 
-/// The dims of the space that an access depends on, ascending.
-pub fn dims_of(access: &[Expression]) -> Vec<usize> {
-    let mut dims: Vec<usize> = access
-        .iter()
-        .flat_map(Expression::symbols)
-        .filter_map(dim_of_symbol)
-        .collect();
-    dims.sort_unstable();
-    dims.dedup();
-    dims
-}
-
 /// The offsets, in elements, that `access` reaches within `region`, row-major over the dims it depends on.
 ///
 /// # Errors
@@ -52,7 +40,7 @@ pub fn element_offsets(
     sizes: &BTreeMap<String, i64>,
     region: &[Range<i64>],
 ) -> Result<Vec<i64>, AccessError> {
-    let dims = dims_of(access);
+    let dims = dims_of_access(access);
     let ranges: Vec<&Range<i64>> = dims.iter().map(|dim| &region[*dim]).collect();
     if ranges.iter().any(|range| range.is_empty()) {
         return Ok(Vec::new());

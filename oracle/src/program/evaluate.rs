@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use norma_bundle::expression::Expression;
-use norma_bundle::program::{Program, Step, Value};
+use norma_bundle::program::{Program, Step, Value, dims_of_access};
 
-use super::access::{dims_of, element_offsets};
+use super::access::element_offsets;
 use super::grid::{Data, Grid};
 use super::values::{Cache, Rounding};
 use crate::error::OracleError;
@@ -73,22 +73,7 @@ impl<'a> Evaluator<'a> {
         let mut dims: Vec<Vec<usize>> = Vec::with_capacity(definitions.len());
         let mut ulps: Vec<f64> = Vec::with_capacity(definitions.len());
         for step in &program.steps {
-            let step_dims = match step {
-                Step::Read { access, .. } => dims_of(access),
-                Step::Index { dim } => vec![*dim],
-                Step::Op(operation) => union(&dims, &operation.operands),
-                Step::Reduce { operands, over, .. } => union(&dims, operands)
-                    .into_iter()
-                    .filter(|dim| !over.contains(dim))
-                    .collect(),
-                Step::Nth {
-                    operand, over, nth, ..
-                } => dims_of_nth(&dims[*operand], over, *nth),
-                Step::Scan { operand, along, .. } => with(&dims[*operand], along),
-                Step::Size { .. } | Step::Scalar { .. } | Step::Constant { .. } | Step::Write { .. } => {
-                    vec![]
-                }
-            };
+            let step_dims = step.dims(&dims);
             let step_ulps = match step {
                 Step::Read { tensor, .. } => inputs.get(tensor).map_or(0.0, |tensor| tensor.ulps),
                 Step::Op(operation) => most(&ulps, &operation.operands),
@@ -120,11 +105,6 @@ impl<'a> Evaluator<'a> {
         &self.extents
     }
 
-    /// The dims that a scan's result varies over.
-    pub(super) fn dims_of_scan(&self, operand: Value, along: &[usize]) -> Vec<usize> {
-        with(&self.dims[operand], along)
-    }
-
     /// The dims that some reduction removes or numbers its results by, or that a scan runs along.
     pub(crate) fn reduced_dims(&self) -> Vec<usize> {
         let over = self.program.steps.iter().flat_map(|step| match step {
@@ -143,7 +123,7 @@ impl<'a> Evaluator<'a> {
                 tensor,
                 access,
             } => {
-                let mut dims = [dims_of(access), self.dims[*value].clone()].concat();
+                let mut dims = [dims_of_access(access), self.dims[*value].clone()].concat();
                 dims.sort_unstable();
                 dims.dedup();
                 Some(Write {
@@ -188,7 +168,7 @@ impl<'a> Evaluator<'a> {
         layout: &Layout,
         region: &Ranges,
     ) -> Result<Vec<i64>, OracleError> {
-        let dims = dims_of(write.access);
+        let dims = dims_of_access(write.access);
         let found = self.offsets(write.access, write.tensor, layout, region)?;
         let grid = Grid {
             extents: extents_of(&dims, region),
@@ -233,25 +213,12 @@ fn combining_ulps(dims: &[usize], over: &[usize], extents: &[i64]) -> f64 {
     arithmetic_ulps(terms, order)
 }
 
-/// The union of both, ascending.
-fn with(dims: &[usize], others: &[usize]) -> Vec<usize> {
-    let mut all = [dims, others].concat();
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
+/// The dims that any of the values varies over, ascending.
 pub(super) fn union(dims: &[Vec<usize>], values: &[Value]) -> Vec<usize> {
     let mut all: Vec<usize> = values.iter().flat_map(|value| &dims[*value]).copied().collect();
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// The dims of an `nth` reduction's result: those of the operand that are kept, and the one that numbers the results.
-pub(super) fn dims_of_nth(operand: &[usize], over: &[usize], nth: usize) -> Vec<usize> {
-    let kept = operand.iter().copied().filter(|dim| !over.contains(dim));
-    with(&kept.collect::<Vec<_>>(), &[nth])
 }
 
 pub(super) fn most(ulps: &[f64], values: &[Value]) -> f64 {

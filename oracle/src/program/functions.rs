@@ -353,6 +353,35 @@ mod tests {
         assert!(at(ScalarOp::Sqrt, &[0.0])[0].is_finite());
     }
 
+    #[test]
+    fn derivatives_of_powers_and_quotients_are_finite_where_pytorchs_are() {
+        let at = |op: ScalarOp, operands: [f64; 2]| -> [f64; 2] {
+            let Derivative::Partial([a, b]) = op.row().derivative else {
+                unreachable!("{op:?} has two derivatives")
+            };
+            let result = float(op, &operands);
+            [a, b].map(|partial| evaluate(partial, &operands, result))
+        };
+        let infinity = f64::INFINITY;
+        for (operands, expected) in [
+            ([0.0, 2.0], [0.0, 0.0]),
+            ([0.0, 1.0], [1.0, 0.0]),
+            ([0.0, 0.5], [infinity, 0.0]),
+            ([-0.0, 2.0], [0.0, 0.0]),
+            ([0.0, 0.0], [0.0, 0.0]),
+            ([0.0, -1.0], [-infinity, -infinity]),
+            ([3.0, 0.0], [0.0, 3f64.ln()]),
+        ] {
+            assert_eq!(at(ScalarOp::PowF, operands), expected, "{operands:?}");
+        }
+        assert!(at(ScalarOp::PowF, [-2.0, 2.0])[1].is_nan());
+        // b * b is infinite in the first, and 0 in the second.
+        for (operands, expected) in [([1e200, 1e160], -1e-120), ([1e-200, 1e-170], -1e140)] {
+            let found = at(ScalarOp::DivF, operands)[1];
+            assert!((found / expected - 1.0).abs() < 1e-12, "{operands:?}: {found}");
+        }
+    }
+
     fn integer(op: ScalarOp, a: i64, b: i64, bits: u32) -> Option<i64> {
         match of(op) {
             Function::Integer(function, _) => function(a, b, bits),

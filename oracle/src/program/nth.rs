@@ -2,7 +2,7 @@
 
 use norma_bundle::program::{Combiner, Step};
 
-use super::evaluate::{Evaluator, Ranges, dims_of_nth, extents_of};
+use super::evaluate::{Evaluator, Ranges, extents_of};
 use super::grid::{Data, Grid, offsets};
 use super::values::Cache;
 use crate::error::OracleError;
@@ -66,7 +66,7 @@ impl Evaluator<'_> {
             slacks: open,
         };
         // In `data` the numbering dim varies fastest.
-        let dims = dims_of_nth(&self.dims[*operand], over, *nth);
+        let dims = self.program.steps[step].dims(&self.dims);
         let extents = extents_of(&dims, region);
         let found_dims = [kept_dims.as_slice(), &[*nth]].concat();
         let found_extents = extents_of(&found_dims, region);

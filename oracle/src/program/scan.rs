@@ -22,7 +22,7 @@ impl Evaluator<'_> {
         else {
             return Err(OracleError::Kind(step));
         };
-        let dims = self.dims_of_scan(*operand, along);
+        let dims = self.program.steps[step].dims(&self.dims);
         let mut widened = region.to_vec();
         for dim in along {
             widened[*dim] = 0..self.extents[*dim];

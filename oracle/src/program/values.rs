@@ -10,9 +10,8 @@ use std::rc::Rc;
 
 use norma_bundle::Element;
 use norma_bundle::expression::Expression;
-use norma_bundle::program::{Number, Step, Value};
+use norma_bundle::program::{Number, Step, Value, dims_of_access};
 
-use super::access::dims_of;
 use super::combine::{accumulate_in, combine, constant, reduce_rows, repeat};
 use super::evaluate::{Evaluator, Ranges, extents_of, most, union};
 use super::grid::{Data, Grid};
@@ -113,7 +112,7 @@ impl Evaluator<'_> {
         let input = self.inputs.get(tensor).ok_or_else(unbound)?;
         let found = self.offsets(access, tensor, &input.layout, region)?;
         let data = input.at(&found).ok_or_else(unbound)?;
-        let dims = dims_of(access);
+        let dims = dims_of_access(access);
         Ok(Grid {
             extents: extents_of(&dims, region),
             dims,
@@ -131,7 +130,7 @@ impl Evaluator<'_> {
         let Step::Op(operation) = &self.program.steps[step] else {
             return Err(OracleError::Kind(step));
         };
-        let dims = union(&self.dims, &operation.operands);
+        let dims = self.program.steps[step].dims(&self.dims);
         let extents = extents_of(&dims, region);
         let grids = operation
             .operands

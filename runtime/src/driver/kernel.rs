@@ -58,12 +58,15 @@ impl Drop for Module {
 pub(crate) struct Kernel {
     /// Keeps the kernel loaded.
     _module: Arc<Module>,
+    /// The entry's name, for messages.
+    symbol: String,
     handle: Handle,
     /// Threads along x, y and z.
     block: [u32; 3],
     attributes: [LaunchAttribute; 2],
     attribute_count: c_uint,
-    is_clustered: bool,
+    /// Whether `ctas_per_sm` is the kernel's occupancy ([`norma_bundle::manifest::Kernel::counts_ctas`]).
+    counts_ctas: bool,
     /// The largest dynamic shared memory that the driver has been asked to allow, in bytes.
     allowed_shared: AtomicU32,
     /// Held while a larger amount is requested.
@@ -120,8 +123,7 @@ impl Kernel {
             attribute.value[..words.len()].copy_from_slice(words);
             attribute_count += 1;
         };
-        let is_clustered = kernel.cluster != [1, 1, 1];
-        if is_clustered {
+        if kernel.cluster_size() > 1 {
             attribute(LAUNCH_CLUSTER_DIMENSION, &kernel.cluster);
         }
         if kernel.programmatic_dependent_launch {
@@ -129,11 +131,12 @@ impl Kernel {
         }
         Ok(Kernel {
             _module: Arc::clone(module),
+            symbol: kernel.symbol.clone(),
             handle,
             block: kernel.block,
             attributes,
             attribute_count,
-            is_clustered,
+            counts_ctas: kernel.counts_ctas(),
             allowed_shared: AtomicU32::new(DEFAULT_DYNAMIC_SHARED),
             asking: Mutex::new(()),
         })
@@ -156,17 +159,17 @@ impl Kernel {
         Ok(())
     }
 
-    /// The number of CTAs that are resident on one multiprocessor at a time. It is 1 for clusters: the driver counts single
-    /// CTAs, which does not determine how many whole clusters fit.
+    /// The value of `ctas_per_sm`: the number of CTAs that are resident on one multiprocessor at a time, which is at least 1,
+    /// and 1 for clusters.
     ///
     /// # Errors
-    /// The driver's error.
+    /// The driver's error, or that not one CTA fits: a grid over this number would be empty.
     pub(crate) fn ctas_per_multiprocessor(
         &self,
         api: &Current<'_>,
         shared_bytes: u32,
     ) -> Result<u32, DriverError> {
-        if self.is_clustered {
+        if !self.counts_ctas {
             return Ok(1);
         }
         let threads: u32 = self.block.iter().product();
@@ -175,7 +178,14 @@ impl Kernel {
         let status =
             unsafe { (api.occupancy)(&mut count, self.handle, threads as c_int, shared_bytes as usize) };
         api.check("cuOccupancyMaxActiveBlocksPerMultiprocessor", status)?;
-        Ok(count.unsigned_abs())
+        match u32::try_from(count) {
+            Ok(count) if count > 0 => Ok(count),
+            _ => Err(DriverError::Occupancy {
+                kernel: self.symbol.clone(),
+                threads,
+                shared_bytes,
+            }),
+        }
     }
 
     /// Launches the kernel.

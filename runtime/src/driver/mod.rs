@@ -46,6 +46,19 @@ pub enum DriverError {
         /// The driver's description.
         text: String,
     },
+    /// Not one CTA of a kernel can be resident on a multiprocessor, by its threads, registers or shared memory.
+    #[error(
+        "kernel '{kernel}' does not fit the device: a multiprocessor holds none of its CTAs of {threads} threads with \
+         {shared_bytes} bytes of dynamic shared memory"
+    )]
+    Occupancy {
+        /// The kernel.
+        kernel: String,
+        /// The threads of a CTA.
+        threads: u32,
+        /// The dynamic shared memory of a CTA, in bytes.
+        shared_bytes: u32,
+    },
 }
 
 /// A driver that has been initialised.

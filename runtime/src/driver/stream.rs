@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::api::Handle;
 use super::device::Context;
-use super::{Device, DriverError};
+use super::{Current, Device, DriverError};
 
 const STREAM_NON_BLOCKING: c_uint = 1;
 const CAPTURE_MODE_THREAD_LOCAL: c_int = 1;
@@ -66,15 +66,14 @@ impl Stream {
         let mut graph = Handle::NULL;
         // SAFETY: the capture was begun above; the out-pointer is valid for the call.
         let ended = unsafe { (api.capture_end)(self.handle, &mut graph) };
+        // The driver stores null if the capture was invalidated.
+        let captured = (graph != Handle::NULL).then_some(CapturedGraph { api: &api, graph });
         worked?;
         api.check("cuStreamEndCapture", ended)?;
         let mut handle = Handle::NULL;
-        // SAFETY: `graph` was captured above and is not used after it is destroyed; the instance does not need it.
-        let made = unsafe {
-            let made = (api.graph_instantiate)(&mut handle, graph, 0);
-            (api.graph_destroy)(graph);
-            made
-        };
+        // SAFETY: `graph` was captured above; the instance does not need it.
+        let made = unsafe { (api.graph_instantiate)(&mut handle, graph, 0) };
+        drop(captured);
         api.check("cuGraphInstantiateWithFlags", made)?;
         Ok(Graph {
             context: Arc::clone(&self.context),
@@ -100,6 +99,19 @@ impl Drop for Stream {
         let Ok(api) = self.context.enter() else { return };
         // SAFETY: the stream is this object's; the driver frees it once its work is done.
         unsafe { (api.stream_destroy)(self.handle) };
+    }
+}
+
+/// What a capture recorded, before it is made executable.
+struct CapturedGraph<'c> {
+    api: &'c Current<'c>,
+    graph: Handle,
+}
+
+impl Drop for CapturedGraph<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the graph is this object's.
+        unsafe { (self.api.graph_destroy)(self.graph) };
     }
 }
 

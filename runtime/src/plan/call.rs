@@ -291,7 +291,7 @@ impl Call {
     /// Encodes the parameters of all launches. Workspaces must have their addresses.
     ///
     /// # Errors
-    /// A scalar that does not fit its type, or the driver's error for a tensor map.
+    /// A scalar that does not fit its type, a negative extent or stride of a tensor map, or the driver's error for one.
     pub(crate) fn encode(
         &mut self,
         plan: &Plan,
@@ -311,11 +311,20 @@ impl Call {
                     ArgumentPlan::TensorMap(planned) => {
                         let (mut dims, mut strides) = ([0; 5], [0; 5]);
                         let count = planned.dims.len().min(dims.len());
+                        let count_at = |slot: Slot, what: &str| {
+                            let value = self.values[slot];
+                            u64::try_from(value).or_else(|_| {
+                                let tensor = &planned.map.tensor;
+                                refuse(format!(
+                                    "expected the {what} of a tensor map of '{tensor}' to be at least 0, got {value}"
+                                ))
+                            })
+                        };
                         for (dim, slot) in dims.iter_mut().zip(&planned.dims) {
-                            *dim = self.values[*slot].unsigned_abs();
+                            *dim = count_at(*slot, "extents")?;
                         }
                         for (stride, slot) in strides.iter_mut().zip(&planned.strides_bytes) {
-                            *stride = self.values[*slot].unsigned_abs();
+                            *stride = count_at(*slot, "strides")?;
                         }
                         let shape = TensorMapShape {
                             data_type: tensor_map_type(&planned.map),

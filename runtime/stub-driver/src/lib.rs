@@ -20,7 +20,7 @@ mod tensor_map;
 use std::ffi::{CStr, c_int, c_void};
 
 pub use record::{LaunchRecord, launches, record};
-pub use stream::number as stream_number;
+pub use stream::{graphs_of_thread, number as stream_number};
 
 /// `CUresult`.
 type Status = c_int;
@@ -39,7 +39,9 @@ pub const DEVICES: u32 = 2;
 pub const MULTIPROCESSORS: u32 = 132;
 /// The largest dynamic shared memory of a CTA, in bytes.
 pub const LARGEST_SHARED: u32 = 232_448;
-/// The number of CTAs of any kernel that fit a multiprocessor.
+/// The most threads of a CTA that fit a multiprocessor.
+pub const LARGEST_BLOCK: u32 = 1024;
+/// The number of CTAs that fit a multiprocessor, of any kernel of which one fits.
 pub const CTAS_PER_MULTIPROCESSOR: u32 = 2;
 
 /// Declares the functions that the stand-in has.

@@ -9,7 +9,7 @@ use norma_bundle::{Cubin, ptx};
 use crate::record::{self, LaunchRecord};
 use crate::{
     CAPTURE_UNSUPPORTED, CTAS_PER_MULTIPROCESSOR, INVALID_CONTEXT, INVALID_IMAGE, INVALID_VALUE,
-    LARGEST_SHARED, NOT_FOUND, SUCCESS, Status, context, stream,
+    LARGEST_BLOCK, LARGEST_SHARED, NOT_FOUND, SUCCESS, Status, context, stream,
 };
 
 const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
@@ -168,11 +168,15 @@ pub(crate) unsafe extern "C" fn cuFuncSetAttribute(
 pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     out: *mut c_int,
     _kernel: *mut c_void,
-    _threads: c_int,
+    threads: c_int,
     _shared_bytes: usize,
 ) -> Status {
+    let count = match threads > LARGEST_BLOCK as c_int {
+        true => 0,
+        false => CTAS_PER_MULTIPROCESSOR,
+    };
     // SAFETY: `cuda.h`'s contract.
-    unsafe { *out = CTAS_PER_MULTIPROCESSOR as c_int };
+    unsafe { *out = count as c_int };
     SUCCESS
 }
 

@@ -18,6 +18,7 @@ static CAPTURES: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     static CAPTURE_MODE: Cell<c_int> = const { Cell::new(0) };
     static CAPTURES_OF_THREAD: Cell<u64> = const { Cell::new(0) };
+    static GRAPHS_OF_THREAD: Cell<i64> = const { Cell::new(0) };
 }
 
 /// A stream. The default stream has no such object.
@@ -52,6 +53,17 @@ impl Stream {
 pub unsafe fn number(handle: *mut c_void) -> u64 {
     // SAFETY: passed on to the caller.
     unsafe { stream(handle) }.map_or(0, |stream| stream.number)
+}
+
+/// The number of graphs and instances of graphs that this thread has created, less those that it has destroyed.
+pub fn graphs_of_thread() -> i64 {
+    GRAPHS_OF_THREAD.get()
+}
+
+/// The handle of a new graph, or of an instance of one.
+fn graph(launches: Vec<LaunchRecord>) -> *mut c_void {
+    GRAPHS_OF_THREAD.set(GRAPHS_OF_THREAD.get() + 1);
+    Box::into_raw(Box::new(launches)).cast()
 }
 
 /// Whether a capture of this thread forbids calls that may synchronize, such as allocating memory and loading modules.
@@ -168,7 +180,7 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCapture_v2(handle: *mut c_void, _mo
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn cuStreamEndCapture(handle: *mut c_void, graph: *mut *mut c_void) -> Status {
+pub(crate) unsafe extern "C" fn cuStreamEndCapture(handle: *mut c_void, out: *mut *mut c_void) -> Status {
     // SAFETY: `cuda.h`'s contract.
     let capture = unsafe { stream(handle) }.and_then(|stream| stream.with_capture(Option::take));
     let Some(capture) = capture else {
@@ -176,20 +188,20 @@ pub(crate) unsafe extern "C" fn cuStreamEndCapture(handle: *mut c_void, graph: *
     };
     CAPTURES_OF_THREAD.set(CAPTURES_OF_THREAD.get() - 1);
     // SAFETY: `cuda.h`'s contract.
-    unsafe { *graph = Box::into_raw(Box::new(capture.launches)).cast() };
+    unsafe { *out = graph(capture.launches) };
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphInstantiateWithFlags(
     out: *mut *mut c_void,
-    graph: *mut c_void,
+    captured: *mut c_void,
     _flags: u64,
 ) -> Status {
     // SAFETY: the graph came from `cuStreamEndCapture`.
-    let launches = unsafe { &*graph.cast::<Vec<LaunchRecord>>() };
+    let launches = unsafe { &*captured.cast::<Vec<LaunchRecord>>() };
     // SAFETY: `cuda.h`'s contract.
-    unsafe { *out = Box::into_raw(Box::new(launches.clone())).cast() };
+    unsafe { *out = graph(launches.clone()) };
     SUCCESS
 }
 
@@ -212,6 +224,7 @@ pub(crate) unsafe extern "C" fn cuGraphLaunch(graph: *mut c_void, stream: *mut c
 pub(crate) unsafe extern "C" fn cuGraphDestroy(graph: *mut c_void) -> Status {
     // SAFETY: the graph came from `cuStreamEndCapture`.
     drop(unsafe { Box::from_raw(graph.cast::<Vec<LaunchRecord>>()) });
+    GRAPHS_OF_THREAD.set(GRAPHS_OF_THREAD.get() - 1);
     SUCCESS
 }
 

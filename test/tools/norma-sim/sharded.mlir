@@ -16,6 +16,10 @@
 // ONE: softmax_partial (sm_90a), m=3: nothing found under seed 0
 // UNKNOWN: error: there is no function 'softmin', only softmax_partial, softmax_rest, softmax
 
+// Before anything is allocated, the tensors of all devices must fit, although those of each would.
+// RUN: not norma-sim %s --size m=3 --seeds 1 --max-bytes 1200 2>&1 | FileCheck %s --check-prefix=MEMORY
+// MEMORY: error: 'y' takes 768 bytes of simulated memory, and 432 are left
+
 func.func @softmax(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = array<i64: 1, 2>}) -> (tensor<?x64xf32> {norm.name = "y"}) {
   %y = norm.softmax %x : tensor<?x64xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>

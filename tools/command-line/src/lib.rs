@@ -4,14 +4,30 @@
 //! | what | by |
 //! |---|---|
 //! | the function to run, its arguments, and how much of the result is compared | [`RunOptions`] |
+//! | what to compile for | [`target`] |
 //! | writing reports and messages, with errors for reports that could not be written | [`output`] |
 
 pub mod output;
 mod run_options;
 mod setting;
 
+use norma_targets::Target;
 pub use run_options::{RunOptions, RunOptionsError};
 pub use setting::Setting;
+
+/// The exit status of an internal error, `EX_SOFTWARE` of sysexits.h.
+pub const EXIT_INTERNAL: u8 = 70;
+
+/// A parser for options that name a target.
+///
+/// # Errors
+/// An unknown target; the message lists the known ones, and names the one that was probably meant.
+pub fn target(name: &str) -> Result<&'static Target, String> {
+    Target::parse(name).map_err(|error| {
+        let hint = error.hint().map(|hint| format!("\n  {hint}"));
+        error.to_string() + &hint.unwrap_or_default()
+    })
+}
 
 /// A parser for options that must not be empty, because an empty value would be taken for a missing one.
 ///
@@ -27,6 +43,16 @@ pub fn stated(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_target_that_is_nearly_right_is_pointed_to() {
+        assert_eq!(target("sm_90a").map(|target| target.name), Ok("sm_90a"));
+        assert!(
+            target("sm_90")
+                .unwrap_err()
+                .ends_with("\n  'sm_90' lacks the architecture's own instructions; ask for 'sm_90a'")
+        );
+    }
 
     #[test]
     fn blanks_state_nothing() {

@@ -35,6 +35,14 @@ pub fn note(text: impl Display) {
     diagnostics(&format!("note: {text}\n"));
 }
 
+/// Writes the notes of an error; an internal one has another note, which asks for a report.
+pub fn notes<T: Display>(notes: impl IntoIterator<Item = T>, is_internal: bool) {
+    notes.into_iter().for_each(note);
+    if is_internal {
+        note("please report this, with the input and the command line");
+    }
+}
+
 /// Writes rendered diagnostics to standard error; on a terminal the severity of each line is coloured, unless `NO_COLOR` is
 /// set.
 pub fn diagnostics(text: &str) {

@@ -57,7 +57,8 @@ fn run(options: &Options) -> Result<bool, Failure> {
         (all, _) => json(all),
     };
     if options.report.is_some() {
-        write_page(options, &page::parse(&json).unwrap_or_default())?;
+        let measurements: Vec<_> = reports.iter().map(page::Measurement::from).collect();
+        write_page(options, &measurements)?;
     }
     match options.run.json {
         true => output::report(json.as_bytes())?,

@@ -1,6 +1,6 @@
 //! Renders a report as one self-contained page of HTML: the measurements as figures and tables.
 //!
-//! It is made from the JSON that runs write, so a page can be made later and on another machine.
+//! It is made from reports, or from the JSON that runs write, so a page can be made later and on another machine.
 
 mod chart;
 
@@ -9,14 +9,15 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use norma_oracle::Verification;
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::report::KernelSummary;
+use crate::report::{KernelSummary, Report};
 use crate::timing::Timing;
 use chart::{Chart, Series};
 
-/// A run, as read from its JSON. Fields that the page does not need may be absent.
+/// A run, from its report or as read from its JSON. Fields that the page does not need may be absent.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Measurement {
     function: String,
@@ -33,6 +34,23 @@ pub struct Measurement {
 #[derive(Clone, Debug, Deserialize)]
 struct Verdict {
     passed: bool,
+}
+
+impl From<&Report> for Measurement {
+    fn from(report: &Report) -> Self {
+        let verdict = |verification: &Verification| Verdict {
+            passed: verification.passed,
+        };
+        Measurement {
+            function: report.function.clone(),
+            target: report.target.clone(),
+            device: report.device.clone(),
+            sizes: report.sizes.clone(),
+            kernels: report.kernels.clone(),
+            verification: report.verification.as_ref().map(verdict),
+            timing: report.timing.clone(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -52,15 +70,8 @@ pub fn read(path: &Path) -> Result<Vec<Measurement>, Failure> {
         why,
     };
     let text = fs::read_to_string(path).map_err(|error| saved(error.to_string()))?;
-    parse(&text).map_err(|error| saved(error.to_string()))
-}
-
-/// Parses the runs in a JSON text: one run, or a list.
-///
-/// # Errors
-/// The text is something else.
-pub fn parse(json: &str) -> Result<Vec<Measurement>, serde_json::Error> {
-    Ok(match serde_json::from_str(json)? {
+    let runs = serde_json::from_str(&text).map_err(|error| saved(error.to_string()))?;
+    Ok(match runs {
         Saved::Several(all) => all,
         Saved::One(one) => vec![*one],
     })
@@ -254,6 +265,38 @@ mod tests {
         // One point for each run and its copy, in both figures.
         assert_eq!(page.matches("<circle").count(), 3 * 4);
         assert!(!page.contains("http"), "nothing is loaded from elsewhere");
+    }
+
+    /// JSON has no infinity, so a report with one cannot be read back from its JSON.
+    #[test]
+    fn a_report_has_its_page_whatever_its_numbers() {
+        let report = Report {
+            function: "rms_norm".to_owned(),
+            devices: None,
+            target: "sm_90a".to_owned(),
+            device: "a GPU".to_owned(),
+            sizes: [("m".to_owned(), 0)].into(),
+            kernels: Vec::new(),
+            verification: Some(Verification {
+                passed: true,
+                ..Verification::default()
+            }),
+            timing: Some(Timing {
+                microseconds: 0.0,
+                bytes: 1,
+                gigabytes_per_second: f64::INFINITY,
+                calls: 1,
+                copy_microseconds: None,
+            }),
+        };
+        let page = html(&[Measurement::from(&report)]);
+        for part in [
+            "<h2>rms_norm (sm_90a) on a GPU</h2>",
+            "<td>m=0</td>",
+            "<td>right</td>",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
     }
 
     #[test]

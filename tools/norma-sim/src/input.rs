@@ -8,6 +8,7 @@ use norma_bundle::manifest::Function;
 use norma_command_line::RunOptionsError;
 use norma_compiler::compile::{Input, Outcome};
 use norma_compiler::{CompileOptions, Level};
+use norma_dialects::attributes::kernel;
 use norma_oracle::Problem;
 use norma_sim::judge::Request;
 use norma_sim::{Bundle, Error};
@@ -117,14 +118,15 @@ fn read(path: &Path) -> Result<(String, String), Error> {
     Ok((name, text))
 }
 
-/// Guesses the level of a module from ops that occur at one level only.
+/// Guesses the level of a module from ops and attributes that occur at one level only.
 fn level_of(text: &str) -> Level {
-    let code = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default());
-    let has = |op: &str| code.clone().any(|line| line.contains(op));
+    let code: Vec<String> = text.lines().map(code_of).collect();
+    let has = |name: &str| code.iter().any(|line| line.contains(name));
     if has("llvm.func") {
         Level::Nvvm
+    } else if has(kernel::SHARED_BYTES) {
+        // Allocating shared memory is a step from level gl to level gl-lowered, and sets this attribute on every kernel.
+        Level::GlLowered
     } else if has("gpu.func") {
         Level::Gl
     } else if has("norm.kernel") {
@@ -132,6 +134,23 @@ fn level_of(text: &str) -> Level {
     } else {
         Level::Tensor
     }
+}
+
+/// A line of MLIR without the contents of strings, and without a comment.
+fn code_of(line: &str) -> String {
+    let mut code = String::new();
+    let mut in_string = false;
+    let mut rest = line.chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            '\\' if in_string => drop(rest.next()),
+            '"' => in_string = !in_string,
+            '/' if !in_string && rest.peek() == Some(&'/') => break,
+            _ if in_string => {}
+            character => code.push(character),
+        }
+    }
+    code
 }
 
 #[cfg(test)]
@@ -144,6 +163,16 @@ mod tests {
         assert_eq!(level_of("norm.kernel @k(%x: memref<4xf32>)"), Level::Kernel);
         assert_eq!(level_of("gpu.module @k { gpu.func @k() }"), Level::Gl);
         assert_eq!(level_of("gpu.module @k { llvm.func @k() }"), Level::Nvvm);
+        assert_eq!(
+            level_of("gpu.module @k { gpu.func @k() kernel attributes {gl.shared_bytes = 16 : i64} }"),
+            Level::GlLowered
+        );
         assert_eq!(level_of("// no llvm.func\nnorm.kernel @k()"), Level::Kernel);
+        let after_string = r#"module attributes {a = "http://\" //"} { llvm.func @k() }"#;
+        assert_eq!(level_of(after_string), Level::Nvvm);
+        assert_eq!(
+            level_of(r#"func.func @f() attributes {a = "llvm.func"}"#),
+            Level::Tensor
+        );
     }
 }

@@ -105,7 +105,6 @@ pub fn judge(
     request: &Request,
     progress: &mut dyn FnMut(u64, Progress),
 ) -> Result<Judgement, Error> {
-    fitting(problem, &request.options)?;
     under_seeds(problem, request, progress, |inputs, options, tell| {
         let run = run(bundle, problem, inputs, options, tell)?;
         let judged = |run: &Run| {
@@ -170,13 +169,14 @@ pub fn judge_sharded(
 /// A run, and the comparison of its results with the definition, if they are compared.
 type Judged = (Run, Option<Result<Verification, Error>>);
 
-/// Calls `once` for each seed, on the inputs of `problem`.
+/// Calls `once` for each seed, on the inputs of `problem`, if its tensors fit in [`Options::byte_limit`].
 fn under_seeds(
     problem: &Problem<'_>,
     request: &Request,
     progress: &mut dyn FnMut(u64, Progress),
     mut once: impl FnMut(&Images, &Options, &mut dyn FnMut(Progress)) -> Result<Judged, Error>,
 ) -> Result<Judgement, Error> {
+    fitting(problem, &request.options)?;
     let inputs = memory::inputs(problem, request.fill, request.seed);
     let mut judgement = Judgement::default();
     for number in 0..request.seeds.max(1) {

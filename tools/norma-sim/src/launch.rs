@@ -135,28 +135,18 @@ fn symbols(problem: &Problem<'_>, kernel: &Kernel, multiprocessors: u32) -> Resu
     let mut symbols = problem.kernel_symbols(kernel);
     symbols.insert("num_sms".to_owned(), i64::from(multiprocessors));
     let mut ctas = 1;
-    if let Ok(target) = Target::parse(&kernel.target) {
+    if let Ok(target) = Target::parse(&kernel.target)
+        && kernel.counts_ctas()
+    {
         // The launch itself is checked elsewhere; counts that no device supports must merely not overflow here.
-        let count = |numbers: &[u32]| {
-            numbers
-                .iter()
-                .fold(1, |product: u64, n| product.saturating_mul(u64::from(*n).max(1)))
-        };
-        let threads = count(&kernel.block);
+        let counts = kernel.block.iter().map(|count| u64::from(*count).max(1));
+        let threads = counts.fold(1, u64::saturating_mul);
         let dynamic = u64::from(launch::shared_bytes(kernel, &symbols)?);
         let shared = dynamic + u64::from(kernel.static_shared_bytes.unwrap_or(0));
-        // The system reserves 1024 bytes in each CTA (CUDA C++ Programming Guide, Shared Memory of 8.x and 9.0).
-        let by_shared = u64::from(target.shared_per_sm) / (shared + 1024);
-        let by_registers = kernel.registers.map_or(u64::MAX, |registers| {
-            u64::from(target.registers_per_sm) / threads.saturating_mul(u64::from(registers).max(1))
-        });
-        ctas = (u64::from(target.threads_per_sm) / threads)
-            .min(u64::from(target.ctas_per_sm))
-            .min(by_shared)
-            .min(by_registers)
-            .max(1);
+        let occupancy = target.occupancy(threads, kernel.registers.map(u64::from), shared);
+        ctas = i64::try_from(occupancy).unwrap_or(1).max(1);
     }
-    symbols.insert("ctas_per_sm".to_owned(), ctas as i64);
+    symbols.insert("ctas_per_sm".to_owned(), ctas);
     Ok(symbols)
 }
 
@@ -215,6 +205,29 @@ mod tests {
         let problem = Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
         let symbols = symbols(&problem, &function.kernels[0], 132).unwrap();
         assert_eq!(symbols["ctas_per_sm"], 1);
+    }
+
+    /// Launchers bind the symbol to the occupancy except for clusters, and so a grid over it has the same size here.
+    #[test]
+    fn the_ctas_of_an_sm_are_counted_as_launchers_count_them() {
+        let text = include_str!("../../../bundle/testdata/rms_norm.json");
+        let manifest: Manifest = serde_json::from_str(text).unwrap();
+        let function = &manifest.functions[0];
+        let sizes = BTreeMap::from([("m".to_owned(), 100_000)]);
+        let problem = Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
+        let grid = |cluster: [u32; 3]| {
+            let mut kernel = function.kernels[0].clone();
+            kernel.grid[0] = Expression::parse("min(m, num_sms*ctas_per_sm)").unwrap();
+            kernel.block = [256, 1, 1];
+            kernel.registers = Some(32);
+            kernel.shared_bytes = Expression::from(1024);
+            kernel.static_shared_bytes = Some(0);
+            kernel.cluster = cluster;
+            launch::grid(&kernel, &symbols(&problem, &kernel, 132).unwrap()).unwrap()[0]
+        };
+        assert_eq!(grid([1, 1, 1]), 132 * 8);
+        assert_eq!(grid([2, 1, 1]), 132);
+        assert_eq!(grid([1, 2, 1]), 132);
     }
 
     #[test]

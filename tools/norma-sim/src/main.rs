@@ -10,13 +10,10 @@ mod session;
 use std::process::ExitCode;
 
 use clap::Parser;
-use norma_command_line::output;
+use norma_command_line::{EXIT_INTERNAL, output};
 use norma_sim::Error;
 
 use crate::options::Options;
-
-/// The exit status of an internal error, `EX_SOFTWARE` of sysexits.h.
-const EXIT_INTERNAL: u8 = 70;
 
 fn main() -> ExitCode {
     let options = Options::parse();

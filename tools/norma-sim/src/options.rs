@@ -31,7 +31,7 @@ pub struct Options {
     #[arg(long)]
     pub by_size: bool,
     /// What to compile for
-    #[arg(long, value_name = "TARGET", value_parser = parse_target, default_value = "sm_90a")]
+    #[arg(long, value_name = "TARGET", value_parser = norma_command_line::target, default_value = "sm_90a")]
     pub target: &'static Target,
     /// How many runs, under --seed and the following seeds
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
@@ -127,13 +127,6 @@ fn parse_level(name: &str) -> Result<Level, String> {
             Level::Nvvm
         )),
     }
-}
-
-fn parse_target(name: &str) -> Result<&'static Target, String> {
-    Target::parse(name).map_err(|error| {
-        let hint = error.hint().map(|hint| format!("\n  {hint}"));
-        error.to_string() + &hint.unwrap_or_default()
-    })
 }
 
 #[cfg(test)]

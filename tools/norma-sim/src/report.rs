@@ -20,12 +20,7 @@ pub fn error(error: &Error) {
         if !error.is_diagnosed() {
             output::error(error);
         }
-        for note in error.notes() {
-            output::note(note);
-        }
-        if error.kind() == Kind::Internal {
-            output::note("please report this, with the input and the command line");
-        }
+        output::notes(error.notes(), error.kind() == Kind::Internal);
         return;
     }
     output::error(error);

@@ -62,7 +62,7 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 pub struct CompileArgs {
     /// What to compile for; several, separated by commas, each give a folder of its own below DIR.
-    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = parse_target, default_value = "sm_90a")]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = norma_command_line::target, default_value = "sm_90a")]
     pub target: Vec<&'static Target>,
 
     /// The folder of the bundle; with --emit, the file to write in place of standard output, and with --emit=object the object,
@@ -236,13 +236,6 @@ pub fn drop_repeated(targets: &mut Vec<&'static Target>) {
         seen.push(*target);
         is_new
     });
-}
-
-fn parse_target(name: &str) -> Result<&'static Target, String> {
-    Target::parse(name).map_err(|error| {
-        let hint = error.hint().map(|hint| format!("\n  {hint}"));
-        error.to_string() + &hint.unwrap_or_default()
-    })
 }
 
 fn parse_emit(name: &str) -> Result<Emit, String> {

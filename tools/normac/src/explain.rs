@@ -5,7 +5,6 @@ use std::fmt::Write;
 use norma_bundle::manifest::Kernel;
 use norma_bundle::{Expression, Manifest};
 use norma_compiler::Target;
-use norma_compiler::target::SHARED_OF_CTA;
 
 /// Describes all kernels of a bundle.
 pub fn explain(manifest: &Manifest, target: &Target) -> String {
@@ -68,25 +67,26 @@ fn registers(kernel: &Kernel) -> String {
 
 /// The number of CTAs that are resident on an SM, and the fraction of its threads that they occupy.
 fn occupancy(kernel: &Kernel, target: &Target) -> String {
-    let Some(registers) = kernel.registers else {
+    let Some(registers) = kernel.registers.map(u64::from) else {
         return "unknown".to_owned();
     };
     let threads = u64::from(kernel.block.iter().product::<u32>());
-    let resident = target.resident_ctas(threads, u64::from(registers));
     let of_sm = format!("of an SM's {} threads", target.threads_per_sm);
     let share = |resident: u64| 100 * resident * threads / u64::from(target.threads_per_sm);
     // Dynamic shared memory may be an expression over sizes.
     match kernel.shared_bytes.as_integer().map(u64::try_from) {
         Some(Ok(dynamic)) => {
-            let of_cta =
-                dynamic + u64::from(kernel.static_shared_bytes.unwrap_or(0)) + u64::from(SHARED_OF_CTA);
-            let resident = resident.min(u64::from(target.shared_per_sm) / of_cta);
+            let shared = dynamic + u64::from(kernel.static_shared_bytes.unwrap_or(0));
+            let resident = target.occupancy(threads, Some(registers), shared);
             format!("{resident} CTAs on an SM, {}% {of_sm}", share(resident))
         }
-        _ => format!(
-            "at most {resident} CTAs on an SM, {}% {of_sm}, as shared memory allows",
-            share(resident)
-        ),
+        _ => {
+            let resident = target.resident_ctas(threads, registers);
+            format!(
+                "at most {resident} CTAs on an SM, {}% {of_sm}, as shared memory allows",
+                share(resident)
+            )
+        }
     }
 }
 

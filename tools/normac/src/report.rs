@@ -3,13 +3,11 @@
 use std::process::ExitCode;
 
 use norma_bundle::Manifest;
+use norma_command_line::EXIT_INTERNAL;
 use norma_command_line::output::{self, message};
 use norma_compiler::timing::Timing;
 use norma_compiler::{Error, Kind, Result};
 use serde_json::{Map, Value, json};
-
-/// The exit status of an internal error, `EX_SOFTWARE` of sysexits.h.
-const EXIT_INTERNAL: u8 = 70;
 
 /// Prints an error, unless diagnostics have already reported it.
 pub fn error(error: &Error) {
@@ -21,12 +19,7 @@ pub fn error(error: &Error) {
 
 /// Prints the notes of an error.
 pub fn notes(error: &Error) {
-    for note in error.notes() {
-        output::note(note);
-    }
-    if error.kind() == Kind::Internal {
-        output::note("please report this, with the input and the command line");
-    }
+    output::notes(error.notes(), error.kind() == Kind::Internal);
 }
 
 /// The exit status for an error.

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -46,12 +46,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut build = setup.cargo();
     build.args(["build", "--workspace", "--profile", &options.profile]);
     child::run(&mut build)?;
-    // Cargo names the folder of the dev profile differently.
-    let profile = match options.profile.as_str() {
-        "dev" => "debug",
-        other => other,
-    };
-    let built = root.join("target").join(profile);
+    let metadata = metadata(&setup, &root)?;
+    let built = built(&metadata, &options.profile)?;
 
     let name = format!("norma-{}-{PLATFORM}", env!("CARGO_PKG_VERSION"));
     let folder = root.join(FOLDER);
@@ -61,7 +57,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     }
     let notices = folder.join("THIRD-PARTY.md");
     fs::create_dir_all(&folder).map_err(Failure::file("make", &folder))?;
-    fs::write(&notices, third_party(&setup, &root)?).map_err(Failure::file("write", &notices))?;
+    fs::write(&notices, third_party(&metadata)).map_err(Failure::file("write", &notices))?;
     let rules = folder.join("cmake");
     child::run(
         Command::new("cmake")
@@ -112,21 +108,35 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lists third-party components of the archive and their licences.
-fn third_party(setup: &setup::Setup, root: &Path) -> Result<String, Failure> {
+/// What cargo says of the workspace: its crates, and where it builds them.
+fn metadata(setup: &setup::Setup, root: &Path) -> Result<Value, Failure> {
     let mut metadata = setup.cargo();
     metadata.current_dir(root).args([
         "metadata",
         "--format-version=1",
         "--filter-platform=x86_64-unknown-linux-gnu",
     ]);
-    let metadata: Value = serde_json::from_str(&child::ask(&mut metadata)?)
-        .map_err(|error| Failure::Check(format!("cargo metadata is not JSON: {error}")))?;
-    Ok(notices(&metadata))
+    serde_json::from_str(&child::ask(&mut metadata)?)
+        .map_err(|error| Failure::Check(format!("cargo metadata is not JSON: {error}")))
 }
 
-/// Formats the page from the output of `cargo metadata`.
-fn notices(metadata: &Value) -> String {
+/// The folder of what cargo built by a profile.
+fn built(metadata: &Value, profile: &str) -> Result<PathBuf, Failure> {
+    // Cargo names the folder of the dev profile differently.
+    let folder = match profile {
+        "dev" => "debug",
+        other => other,
+    };
+    match metadata["target_directory"].as_str() {
+        Some(target) => Ok(Path::new(target).join(folder)),
+        None => Err(Failure::Check(
+            "cargo metadata has no target_directory".to_owned(),
+        )),
+    }
+}
+
+/// Lists third-party components of the archive and their licences, from the output of `cargo metadata`.
+fn third_party(metadata: &Value) -> String {
     let mut text = String::from(
         "# What is in these programs besides Norma\n\n\
          - LLVM and MLIR 22, Apache-2.0 WITH LLVM-exception (https://llvm.org/LICENSE.txt), in normac, norma-opt, norma-sim and\n  \
@@ -157,8 +167,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn programs_are_taken_from_where_cargo_builds() {
+        let metadata = json!({"target_directory": "/elsewhere"});
+        assert_eq!(
+            built(&metadata, "release").unwrap(),
+            Path::new("/elsewhere/release")
+        );
+        assert_eq!(built(&metadata, "dev").unwrap(), Path::new("/elsewhere/debug"));
+        assert!(built(&json!({}), "release").is_err());
+    }
+
+    #[test]
     fn crates_of_others_are_listed_with_their_licences() {
-        let text = notices(&json!({"packages": [
+        let text = third_party(&json!({"packages": [
             {"name": "clap", "version": "4.6.7", "license": "MIT OR Apache-2.0", "source": "registry"},
             {"name": "normac", "version": "0.1.0", "license": "Apache-2.0", "source": null}]}));
         assert!(

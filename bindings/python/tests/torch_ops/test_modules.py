@@ -51,6 +51,32 @@ def test_replace_takes_names_and_nests(references):
     assert F.softmax is original
 
 
+def test_leaving_a_context_restores_the_one_around_it(references):
+    x = torch.randn(4, 16, dtype=torch.float64)
+    original = F.softmax
+    with nt.replace():
+        with nt.replace(fallback=False):
+            with pytest.raises(norma.UnsupportedError), nt.replace("rms_norm"):
+                F.softmax(x, 1)
+        torch.testing.assert_close(F.softmax(x, 1), torch.softmax(x, 1))
+        with nt.replace("softmax", fallback=False):
+            pass
+        torch.testing.assert_close(F.softmax(x, 1), torch.softmax(x, 1))
+    assert F.softmax is original
+
+
+def test_contexts_may_be_left_in_any_order(references):
+    x = torch.randn(4, 16, dtype=torch.float64)
+    original = F.softmax
+    first, second = nt.replace(fallback=False), nt.replace()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    torch.testing.assert_close(F.softmax(x, 1), torch.softmax(x, 1))
+    second.__exit__(None, None, None)
+    assert F.softmax is original
+
+
 def test_calls_without_a_kernel_fall_back_unless_told_not_to(references):
     x = torch.randn(4, 16, dtype=torch.float64)
     with nt.replace():

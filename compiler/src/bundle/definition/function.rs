@@ -11,13 +11,14 @@ use norma_bundle::Expression;
 use norma_bundle::definition::{Definition, Intermediate, Statement};
 use norma_bundle::manifest::ScalarValue;
 use norma_bundle::program::{Number, Step};
-use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp, NumSmsOp};
+use norma_dialects::norm::{ComputeOp, LaunchOp, NumSmsOp};
 use norma_passes::mlir::values::key;
 use norma_passes::mlir::{types, walk};
 
 use super::program::{self, Scalar, View};
 use super::{extent, intermediate_name, named, scalar, tensor_name};
 use crate::bundle::host::{self, HostScalar, Root};
+use crate::bundle::kernel_form::callee;
 
 /// Reads a function; `None` if one of its ops has no form in a definition.
 pub(super) fn read(function: OperationRef, module: &Module) -> Option<Definition> {
@@ -182,14 +183,7 @@ impl Reader<'_, '_> {
     }
 
     fn launch(&mut self, launch: LaunchOp) -> Option<norma_bundle::Program> {
-        let path = norma_dialects::symbol_path(launch.callee().ok()?).ok()?;
-        let [callee] = path.as_slice() else {
-            return None;
-        };
-        let kernel = walk::in_block(self.module.body())
-            .into_iter()
-            .filter_map(KernelOp::from_op)
-            .find(|kernel| kernel.sym_name() == Ok(callee))?;
+        let kernel = callee(launch, self.module)?;
         if kernel.guards().is_some() {
             return None;
         }

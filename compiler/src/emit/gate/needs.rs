@@ -139,6 +139,7 @@ const INLINE: &[(&str, Need)] = &[
 pub(super) fn of(op: OperationRef) -> Vec<Need> {
     let name = norma_dialects::op_name(op);
     let kind = match name.split_once('.') {
+        _ if matches!(name, "nvvm.inline_ptx" | "llvm.inline_asm") => return of_assembly_op(op, name),
         Some(("nvvm", name)) => of_nvvm(op, name),
         Some(("llvm", name)) => of_llvm(op, name),
         _ if matches!(name, "gpu.module" | "builtin.module" | "gpu.module_end") => Nothing,
@@ -147,6 +148,19 @@ pub(super) fn of(op: OperationRef) -> Vec<Need> {
     };
     let mut needs = vec![kind];
     if kind == Nothing && touches_cluster(op) {
+        needs.push(CLUSTERS);
+    }
+    needs
+}
+
+/// The needs of inline assembly: those of all its instructions, and that of its operands.
+fn of_assembly_op(op: OperationRef, name: &str) -> Vec<Need> {
+    let attribute = match name {
+        "nvvm.inline_ptx" => "ptxCode",
+        _ => "asm_string",
+    };
+    let mut needs = text(op, attribute).map_or_else(|| vec![UNLISTED], of_assembly);
+    if touches_cluster(op) && !needs.contains(&CLUSTERS) {
         needs.push(CLUSTERS);
     }
     needs
@@ -165,7 +179,6 @@ fn touches_cluster(op: OperationRef) -> bool {
 
 fn of_nvvm(op: OperationRef, name: &str) -> Need {
     match name {
-        "inline_ptx" => text(op, "ptxCode").map_or(UNLISTED, of_assembly),
         "redux.sync" if op.result(0).is_ok_and(|result| types::is_f32(result.r#type())) => {
             Need::Feature(Feature::ReduxF32)
         }
@@ -183,7 +196,6 @@ fn of_nvvm(op: OperationRef, name: &str) -> Need {
 fn of_llvm(op: OperationRef, name: &str) -> Need {
     match name {
         "func" => Nothing,
-        "inline_asm" => text(op, "asm_string").map_or(UNLISTED, of_assembly),
         "call_intrinsic" => text(op, "intrin").map_or(UNLISTED, |intrinsic| look_up(CALLED, intrinsic)),
         "atomicrmw" | "cmpxchg" | "fence" => of_scope(op),
         _ => match name.strip_prefix("intr.") {
@@ -217,11 +229,22 @@ fn of_scope(op: OperationRef) -> Need {
     }
 }
 
-fn of_assembly(code: &str) -> Need {
-    INLINE
-        .iter()
-        .find(|(mnemonic, _)| code.contains(mnemonic))
-        .map_or(Nothing, |(_, need)| *need)
+fn of_assembly(code: &str) -> Vec<Need> {
+    let present = INLINE.iter().filter(|(mnemonic, _)| code.contains(mnemonic));
+    let present: Vec<_> = present.collect();
+    // A mnemonic that begins another one's says nothing that the longer one does not.
+    let is_begun = |mnemonic: &str| {
+        present
+            .iter()
+            .any(|(other, _)| *other != mnemonic && other.starts_with(mnemonic))
+    };
+    let mut needs = Vec::new();
+    for (mnemonic, need) in &present {
+        if !is_begun(mnemonic) && !needs.contains(need) {
+            needs.push(*need);
+        }
+    }
+    needs
 }
 
 fn is_f32(op: OperationRef) -> bool {
@@ -248,4 +271,33 @@ fn attribute(op: OperationRef, name: &str) -> Option<String> {
     op.attribute(name)
         .ok()
         .map(|attribute: Attribute| attribute.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assembly_needs_what_each_of_its_instructions_needs() {
+        assert_eq!(of_assembly("mov.u32 $0, %laneid;"), []);
+        assert_eq!(
+            of_assembly("griddepcontrol.wait; setmaxnreg.inc.sync.aligned.u32 240;"),
+            [
+                Need::Feature(Feature::DependentLaunch),
+                Need::Feature(Feature::SetMaxRegisters)
+            ]
+        );
+        assert_eq!(
+            of_assembly("st.async.shared::cluster.b32 [$0], $1, [$2]; fma.rn.f32x2 $3, $4, $5, $6;"),
+            [CLUSTERS, Need::Feature(Feature::PackedF32)]
+        );
+        assert_eq!(
+            of_assembly("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$0, {$1, $2}], [$3];"),
+            [TMA]
+        );
+        assert_eq!(
+            of_assembly("ld.global.v8.b32 {$0}, [$1]; ld.global.v8.f32 {$2}, [$3];").len(),
+            1
+        );
+    }
 }

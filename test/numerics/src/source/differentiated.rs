@@ -229,6 +229,11 @@ pub const GRAPHS_OF_F32: &[Gradient] = &[
         of: Function::Graph(&EXTREMES_AND_PRODUCTS),
         wrt: &["x"],
     },
+    Gradient {
+        name: "gradient of powers and quotients",
+        of: Function::Graph(&POWERS_AND_QUOTIENTS),
+        wrt: &["x", "b"],
+    },
 ];
 
 /// Tensors that vary over both axes, over either one, and over none.
@@ -272,6 +277,27 @@ func.func @f(%x: tensor<?x$Nxf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.nam
     norm.write %7, %o[%m] : tensor<?xf32>
   }
   return %y : tensor<?xf32>
+}
+"#,
+};
+
+/// Powers and quotients of elements by elements, all of whose operands vary.
+const POWERS_AND_QUOTIENTS: Graph = Graph {
+    name: "powers and quotients",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nxf32> {norm.name = "x"}, %b: tensor<?x$Nxf32> {norm.name = "b"}) -> (tensor<?x$Nxf32> {norm.name = "y"}) {
+  %y = norm.compute(%a = %x : tensor<?x$Nxf32>, %c = %b : tensor<?x$Nxf32>) -> (%o : tensor<?x$Nxf32>)
+      space(%m = dim(%a, 0), %n = $N) {
+    %0 = norm.read %a[%m, %n] : tensor<?x$Nxf32>
+    %1 = norm.read %c[%m, %n] : tensor<?x$Nxf32>
+    %2 = math.absf %0 : f32
+    %3 = math.powf %2, %1 : f32
+    %4 = arith.divf %0, %1 : f32
+    %5 = arith.addf %3, %4 : f32
+    norm.write %5, %o[%m, %n] : tensor<?x$Nxf32>
+  }
+  return %y : tensor<?x$Nxf32>
 }
 "#,
 };

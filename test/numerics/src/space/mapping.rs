@@ -210,11 +210,7 @@ fn factors(random: &mut Draw, dim: &Dim, left: &mut Left) -> Vec<Factor> {
         (_, true) if !random.one_in(8) => vec![],
         (true, _) => match random.below(5) {
             0 => vec![rest("loop"), sized("split", few)],
-            1 => vec![
-                rest("split").filter(|_| false),
-                rest("loop"),
-                sized("split", 2 * few),
-            ],
+            1 => vec![rest("loop"), sized("split", 2 * few)],
             _ => vec![rest("loop")],
         },
         (false, _) => match random.below(6) {
@@ -237,6 +233,11 @@ fn factors(random: &mut Draw, dim: &Dim, left: &mut Left) -> Vec<Factor> {
         .flatten()
         .collect()
 }
+
+/// The levels that dims are spread over, of which a schedule names each factor's.
+pub const LEVELS: [&str; 8] = [
+    "grid", "split", "cluster", "loop", "warp", "lane", "register", "vector",
+];
 
 #[cfg(test)]
 mod tests {
@@ -267,9 +268,7 @@ mod tests {
             })
             .collect();
         let drawn: Vec<Mapping> = (0..200).map(|seed| over(&mut Draw::new(seed), &dims)).collect();
-        for level in [
-            "grid", "split", "cluster", "loop", "warp", "lane", "register", "vector",
-        ] {
+        for level in LEVELS {
             let has = |mapping: &&Mapping| {
                 mapping
                     .spread

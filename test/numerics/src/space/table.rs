@@ -4,7 +4,7 @@ use norma_bundle::Element::{self, BF16, F16, F32, I8, I32};
 use norma_oracle::Fill;
 
 use super::Case;
-use super::mapping::{Factor, Mapping};
+use super::mapping::{Factor, LEVELS, Mapping};
 use super::program::{Compute, Dim, Output, Program, Step};
 use super::tensor::{Axis, Layout, Tensor};
 
@@ -105,16 +105,18 @@ fn apart(case: Case) -> Case {
 
 /// Parses a list of factors such as `grid warp:4`.
 fn factors(text: &str) -> Vec<Factor> {
-    let levels = ["grid", "split", "loop", "warp", "lane", "register", "vector"];
     let factor = |text: &str| {
         let (name, size) = match text.split_once(':') {
-            Some((name, size)) => (name, size.parse().ok()),
+            Some((name, size)) => (name, Some(size.parse())),
             None => (text, None),
         };
-        let level = levels.into_iter().find(|level| *level == name)?;
-        Some(Factor { level, size })
+        let level = LEVELS.into_iter().find(|level| *level == name);
+        match (level, size.transpose()) {
+            (Some(level), Ok(size)) => Factor { level, size },
+            _ => unreachable!("expected a level and perhaps a size in this table, got '{text}'"),
+        }
     };
-    text.split(' ').filter_map(factor).collect()
+    text.split(' ').map(factor).collect()
 }
 
 fn tensor(element: Element, axes: Vec<Axis>) -> Tensor {

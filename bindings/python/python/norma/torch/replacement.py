@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import torch.nn.functional as F
 
@@ -46,9 +46,10 @@ _FUNCTIONS: dict[str, tuple[Callable, Callable]] = {
     ),
 }
 
-#: The number of active contexts, and torch's functions from before the first one.
+#: The active contexts, the innermost last: for each name that a context replaces, whether calls may fall back to torch's function.
 _lock = threading.Lock()
-_depth = 0
+_active: list[dict[str, bool]] = []
+#: Torch's functions from before the first context that replaced them.
 _originals: dict[str, Callable] = {}
 
 
@@ -58,26 +59,34 @@ def replace(*names: str, fallback: bool = True) -> Iterator[None]:
     also in modules of ``torch.nn``.
 
     A call for which Norma has no kernel goes to torch's function; without ``fallback`` it raises :class:`norma.UnsupportedError`. The
-    replacement applies to all threads. Contexts may be nested; torch's functions are restored when the last one is left.
+    replacement applies to all threads. Contexts may be nested: the innermost one that names a function applies to it, and when it is left,
+    the next one does; torch's function is restored when the last one is left.
     """
     for name in names:
         if name not in _FUNCTIONS:
             raise ValueError(f"expected names among {', '.join(_FUNCTIONS)}, got '{name}'")
-    global _depth
+    context = dict.fromkeys(names or _FUNCTIONS, fallback)
     with _lock:
-        _depth += 1
-        for name in names or _FUNCTIONS:
-            original = _originals.setdefault(name, getattr(F, name))
-            setattr(F, name, _replacement(name, original, fallback))
+        _active.append(context)
+        _apply(context)
     try:
         yield
     finally:
         with _lock:
-            _depth -= 1
-            if _depth == 0:
-                for name, original in _originals.items():
-                    setattr(F, name, original)
-                _originals.clear()
+            # Contexts of several threads may be left in any order, and equal ones are not the same.
+            _active[:] = [other for other in _active if other is not context]
+            _apply(context)
+
+
+def _apply(names: Iterable[str]) -> None:
+    """Makes these functions what the active contexts say."""
+    for name in names:
+        fallbacks = [context[name] for context in _active if name in context]
+        if fallbacks:
+            original = _originals.setdefault(name, getattr(F, name))
+            setattr(F, name, _replacement(name, original, fallbacks[-1]))
+        else:
+            setattr(F, name, _originals.pop(name))
 
 
 def _replacement(name: str, original: Callable, fallback: bool) -> Callable:

@@ -1,0 +1,102 @@
+//! What is generated compiles, whatever the names in a bundle.
+
+#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use norma_bindings::{EntryPoints, Package, TargetBundle, cpp_header, header, source};
+use norma_bundle::Manifest;
+use norma_bundle::manifest::{Argument, Function};
+
+/// The functions of a bundle: variations of `scale`, named as given, whose tensors x and y and scalar s are renamed.
+fn package(functions: &[(&str, [&str; 3])]) -> Package {
+    let text = include_str!("../../bundle/testdata/scale.json");
+    let mut manifest: Manifest = serde_json::from_str(text).unwrap();
+    let scale = manifest.functions.remove(0);
+    let cubin = scale.kernels[0].cubin.clone();
+    let renamed = functions.iter().map(|(name, names)| renamed(&scale, name, names));
+    manifest.functions = renamed.collect();
+    let cubins = [(cubin, b"\x7fELF".to_vec())].into();
+    Package::new(&[TargetBundle { manifest, cubins }]).unwrap()
+}
+
+fn renamed(scale: &Function, name: &str, [x, y, s]: &[&str; 3]) -> Function {
+    let mut function = scale.clone();
+    function.name = name.to_owned();
+    function.inputs[0].name = (*x).to_owned();
+    function.outputs[0].name = (*y).to_owned();
+    for argument in &mut function.kernels[0].args {
+        match argument {
+            Argument::Pointer { tensor } if tensor == "x" => *tensor = (*x).to_owned(),
+            Argument::Pointer { tensor } => *tensor = (*y).to_owned(),
+            Argument::Scalar { name: Some(name), .. } => *name = (*s).to_owned(),
+            _ => {}
+        }
+    }
+    function
+}
+
+fn compile(compiler: &str, standard: &str, file: &Path) {
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/include");
+    let output = Command::new(compiler)
+        .args([standard, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"])
+        .arg(runtime)
+        .arg(file)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn assert_compiles(package: &Package) {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    for entry_points in [EntryPoints::C, EntryPoints::TvmFfi] {
+        let path = write("kernels.c", &source(package, entry_points));
+        compile("cc", "-std=c11", &path);
+    }
+    write("kernels.h", &header(package, "kernels"));
+    let hpp = cpp_header(package, "kernels", "kernels.h");
+    write("kernels.hpp", &hpp);
+    compile(
+        "c++",
+        "-std=c++17",
+        &write("main.cpp", "#include \"kernels.hpp\"\n"),
+    );
+}
+
+#[test]
+fn parameters_may_have_the_names_of_what_the_code_uses() {
+    for names in [
+        ["tensors", "scalars", "arguments"],
+        ["scalars", "tensors", "device"],
+        ["check", "error", "dtype"],
+        ["f_embedded", "f_files", "f_load"],
+        ["int64_t", "std", "int32_t"],
+        ["norma_tensor", "norma_embedded_launch", "norma_scalar"],
+        ["void", "stream", "f"],
+    ] {
+        assert_compiles(&package(&[("f", names)]));
+    }
+}
+
+#[test]
+fn functions_may_have_the_names_of_each_others_data() {
+    let plain = ["x", "y", "s"];
+    assert_compiles(&package(&[
+        ("f", plain),
+        ("f_files", plain),
+        ("f_file_0", plain),
+        ("f_embedded", plain),
+        ("launch", plain),
+    ]));
+}
