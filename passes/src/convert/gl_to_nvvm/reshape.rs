@@ -135,7 +135,10 @@ pub(super) fn optimization_barrier<'c, 'a>(
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let given = operands[0].r#type();
-    let bytes = tile::to_memory(&e, operands[0])?;
+    let bytes = match tile::as_loaded(operands[0]) {
+        Some(bytes) => bytes,
+        None => tile::to_memory(&e, operands[0])?,
+    };
     let count = types::vector_len(given);
     let element_bytes = tile::element_bytes(&e, types::element(bytes.r#type()))?;
     // PTX has registers of 16, 32 and 64 bits: an odd number of bytes is widened.

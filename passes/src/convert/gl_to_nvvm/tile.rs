@@ -8,7 +8,7 @@ use melior::ir::{
 use norma_dialects::layout;
 use norma_layout::LinearLayout;
 
-use crate::mlir::{diagnostic::Diagnostic, types};
+use crate::mlir::{diagnostic::Diagnostic, types, values::definition, walk};
 
 use super::emit::{Emit, Value};
 
@@ -89,6 +89,14 @@ pub(super) fn from_memory<'c, 'a>(
     }
     let bits = e.vector_of(types::vector_len(ty), element)?;
     Ok(e.b.value("arith.trunci", &[vector], bits))
+}
+
+/// The bytes as which a vector of bits was loaded, if it was: bit 0 of each is the bit.
+pub(super) fn as_loaded<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let truncated = definition(value).filter(|op| walk::has_name(*op, "arith.trunci"))?;
+    let bytes = truncated.operand(0).ok()?;
+    let is_of_bits = types::bit_width(types::element(value.r#type())) == Some(1);
+    (is_of_bits && types::bit_width(types::element(bytes.r#type())) == Some(8)).then_some(bytes)
 }
 
 /// Bytes of an element in memory.

@@ -88,7 +88,9 @@ fn no_elements<'c: 'a, 'a>(b: &Builder<'c, 'a>, ty: Type<'c>, length: usize) -> 
 }
 
 /// The sum and the number of elements over `dims`, after which each partial result covers all of `over`. A number that is not known is
-/// summed in the same reduction as the elements, so that both cover the same points.
+/// summed in the same reduction as the elements, so that both cover the same points. In a program that is not tiled all reductions
+/// cover the points of the space, and they stay apart, so that they can be merged again once the program is tiled: the part of a split
+/// batch norm whose sums met in one tuple would read its elements twice.
 fn added<'c: 'a, 'a>(
     merge: &Merge<'_, 'c, 'a>,
     b: &Builder<'c, 'a>,
@@ -99,6 +101,12 @@ fn added<'c: 'a, 'a>(
     let ty = values[SUM].r#type();
     if let Some(count) = known_count(merge, b, over, ty) {
         return Ok(vec![reduce(b, ReduceKind::Add, dims, values[SUM])?, count]);
+    }
+    if merge.space.roles.is_none() {
+        let sums = values
+            .iter()
+            .map(|value| Ok(reduce(b, ReduceKind::Add, dims, *value)?));
+        return sums.collect();
     }
     let identity = no_elements(b, ty, values.len());
     reduce_tuples(b, dims, values, &identity, |b, one, other| {
