@@ -15,8 +15,10 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     // An SM that requests all of its bytes at once waits for one latency, however few they are.
     let rounds = (mapped.read / (candidate.sms() * ctas_per_sm.min(1.0) * in_flight)).max(1.0);
     let covering = LATENCY_BYTES * mapped.read / mapped.bytes;
+    // SMs without a CTA request nothing: the others have that many times their share of the bytes to wait for.
+    let requested = in_flight * candidate.busy();
     let latency =
-        100.0 * (1.0 - 1.0 / rounds) * (covering * needed / (BYTES_IN_FLIGHT * in_flight) - 1.0).max(0.0);
+        100.0 * (1.0 - 1.0 / rounds) * (covering * needed / (BYTES_IN_FLIGHT * requested) - 1.0).max(0.0);
     let waits = match mapped.reduces_what_a_step_holds() && !mapped.is_ringed() {
         true => WALK,
         false if mapped.facts.reductions.is_empty() => LOADS_IN_FLIGHT,

@@ -42,6 +42,14 @@ impl<'a> Mapped<'a> {
         self.mapping.threads() as u64
     }
 
+    /// Threads of a CTA that hold different parts of the tile. Where a tile has fewer points than a warp has lanes, the others hold copies.
+    pub(super) fn distinct_threads(&self) -> f64 {
+        self.dims
+            .iter()
+            .map(|dim| (dim.warps * dim.lanes) as f64)
+            .product()
+    }
+
     /// Threads of a CTA, with those of producer warps.
     pub(super) fn threads_with_producers(&self) -> u64 {
         self.threads() + self.mapping.producer_warps.unsigned_abs() * WARP
