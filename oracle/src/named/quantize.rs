@@ -139,7 +139,9 @@ impl Quantize<'_> {
         if self.form == ScaleForm::E4m3 {
             least = LEAST_E4M3_EXPONENT;
             let factor = self.factor();
-            if !is_safe_divisor(factor.value) {
+            // A quotient below f32's normal numbers may be 0 in a kernel, and 0 / 0 is NaN where a number / 0 is infinite.
+            let may_vanish = scale.value != 0.0 && scale.value < f64::from(f32::MIN_POSITIVE);
+            if !is_safe_divisor(factor.value) || (may_vanish && factor.value == 0.0) {
                 return Scaled::undefined();
             }
             scale = scale / factor;
