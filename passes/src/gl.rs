@@ -4,6 +4,7 @@
 //! - `quotient_form`: affine expressions as sums with quotients; `divisibility`: divisors of scalars, forms and addresses; `bounds`: ranges
 //!   of scalars; `scalars`: how the latter two trace a scalar to its definition.
 //! - `steps`: scalars of a loop body as they are in another step of the loop.
+//! - `tile_layouts`: tiles in other layouts.
 //! - `exchanged`: tiles that threads exchange through shared memory without bank conflicts.
 //! - `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up at the start of a kernel.
 //! - `constant_tiles`: operands of reductions that are known constants; `tensor_maps`: which buffers a tensor map can describe.
@@ -30,4 +31,5 @@ pub(crate) mod shared_memory;
 pub(crate) mod specialize_warps;
 pub(crate) mod steps;
 pub(crate) mod tensor_maps;
+mod tile_layouts;
 pub(crate) mod vectorize_access;

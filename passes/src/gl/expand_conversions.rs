@@ -14,7 +14,7 @@ use norma_dialects::{
 };
 use norma_layout::{ConversionPlan, MemoryExchange};
 
-use super::exchanged;
+use super::{exchanged, tile_layouts};
 use crate::{
     mlir::{
         builder::Builder,
@@ -62,7 +62,7 @@ fn exchange<'c>(convert: ConvertLayoutOp<'c, '_>) -> Result<Option<MemoryExchang
 fn expand<'c>(convert: ConvertLayoutOp<'c, '_>, exchange: &MemoryExchange) -> Result<(), PassError<'c>> {
     let (source, result) = (convert.source()?, convert.result()?.r#type());
     let b = Builder::before(convert.op());
-    let stored = exchanged::renumbered(&b, source, &exchange.stored)?;
+    let stored = tile_layouts::in_layout(&b, source, &exchange.stored)?;
     let memory = exchanged::memory(&b, exchange, types::element(result));
     let memory = b.value(LocalAllocOp::NAME, &[], memory.into());
     b.op(LocalStoreOp::NAME, &[stored, memory], &[]);

@@ -37,7 +37,7 @@ use norma_layout::{HardwareDim, LinearLayout, MemoryExchange};
 use buffers::BUFFERS;
 
 use crate::{
-    gl::{constant_tiles, exchanged},
+    gl::{constant_tiles, exchanged, tile_layouts},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -175,7 +175,7 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
                 return Ok(Place::Memory(memory));
             };
             let memory = buffer(b, exchanged::memory(b, &exchange, element), plain(true), step);
-            let stored = exchanged::renumbered(b, partials, &exchange.stored)?;
+            let stored = tile_layouts::in_layout(b, partials, &exchange.stored)?;
             b.op(LocalStoreOp::NAME, &[stored, memory], &[]);
             Ok(Place::Swizzled(memory, Box::new(exchange)))
         });

@@ -16,7 +16,10 @@ use norma_layout::{ConversionPlan, LinearLayout, coalesce::Sectors};
 use norma_targets::ACCESS_BYTES;
 
 use crate::{
-    gl::access::Access,
+    gl::{
+        access::Access,
+        tile_layouts::{in_layout, tile_type},
+    },
     memory_cycles::{DRAM_SECTOR, EXCHANGED_BYTES, L1_SECTOR, L2_LINE, REQUEST},
     mlir::{
         builder::Builder,
@@ -139,18 +142,6 @@ fn along_memory(
         .collect()
 }
 
-/// The type of a tile like `ty`, in `layout`.
-fn tile_type<'c>(
-    b: &Builder<'c, '_>,
-    ty: Type<'c>,
-    layout: &LinearLayout,
-) -> Result<Type<'c>, Diagnostic<'c>> {
-    let encoding = layout::to_attribute(b.context(), layout);
-    let shape = types::shape(ty).unwrap_or_default();
-    types::tensor(&shape, types::element(ty), Some(encoding.into()))
-        .ok_or_else(|| Diagnostic::internal(b.location(), "the layout does not fit the tile"))
-}
-
 /// Rebuilds a store in layout `wanted`, and the op that narrows the stored tile, if there is one, in layout `narrowed`.
 fn place_store<'c>(
     op: OperationRef<'c, '_>,
@@ -178,22 +169,6 @@ fn place_store<'c>(
         narrowing.into_iter().for_each(|narrowing| b.erase(narrowing));
     }
     Ok(())
-}
-
-/// `tile` in `layout`.
-fn in_layout<'c: 'a, 'a>(
-    b: &Builder<'c, 'a>,
-    tile: Value<'c, 'a>,
-    layout: &LinearLayout,
-) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-    if layout::of_tile(tile.r#type()).as_ref() == Ok(layout) {
-        return Ok(tile);
-    }
-    Ok(b.value(
-        ConvertLayoutOp::NAME,
-        &[tile],
-        tile_type(b, tile.r#type(), layout)?,
-    ))
 }
 
 /// Rebuilds a load in layout `wanted`, and the ops that widen the loaded tile in layout `widened`.
