@@ -1464,6 +1464,45 @@ def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
   let dependentDialects = ["gl"];
 }
 
+def GlUnrollLoops : RustPass<"gl-unroll-loops"> {
+  let summary = "Unroll loops over memory, and issue the loads of their steps together";
+  let description = [{
+    In a kernel with `gl.unroll_bytes` so many steps of a loop are unrolled that a thread loads at most as many bytes in them, and their
+    loads come before what the steps compute and store. Loops of as many steps as that disappear. Steps that are left over follow: one
+    by one if their number is known, else in a loop.
+
+    **Requires** that a step loads nothing that an earlier one has stored.
+
+    **Guarantees** that each step computes what it did, and in the same order, so that results are the same to the bit.
+    `gl.unroll_bytes` is removed.
+
+    **Leaves alone** loops whose bodies hold ops that other threads take part in (barriers, shuffles, shared memory), or loops; loops with
+    another step than 1; and loops of which two steps load more bytes. Loads whose address depends on earlier steps, or that are the
+    same in each step, stay in their steps.
+
+    ```mlir
+    scf.for %i = %c0 to %c16 step %c1 {
+      %t = gl.load %x at affine_map<(i, r, n) -> (i, n)>(%i) vector 8 : memref<?x2048xbf16> -> tensor<1x2048xbf16, #rows>
+      gl.store %t, %y at affine_map<(i, r, n) -> (i, n)>(%i) vector 8 : tensor<1x2048xbf16, #rows>, memref<?x2048xbf16>
+    }
+    ==>
+    scf.for %i = %c0 to %c16 step %c8 {
+      %t = gl.load %x at affine_map<(i, r, n) -> (i, n)>(%i) vector 8 : ...
+      %j = arith.addi %i, %c1 : index
+      %u = gl.load %x at affine_map<(i, r, n) -> (i, n)>(%j) vector 8 : ...
+      // ... six more, with `gl.unroll_bytes = 128`
+      gl.store %t, %y at affine_map<(i, r, n) -> (i, n)>(%i) vector 8 : ...
+      gl.store %u, %y at affine_map<(i, r, n) -> (i, n)>(%j) vector 8 : ...
+      // ... six more
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numLoops", "num-loops", "Loops unrolled">,
+  ];
+  let dependentDialects = ["arith", "gl", "scf"];
+}
+
 def GlDependentLaunch : RustPass<"gl-dependent-launch"> {
   let summary = "Overlap the start of a kernel with the end of the one before it";
   let description = [{

@@ -90,6 +90,8 @@ const STEPS: &[Step] = &[
             "gl-allocate-shared{limit=$shared}",
             "gl-insert-barriers",
             "gl-vectorize-access",
+            // Runs behind all that expands exchanges between threads: it unrolls the loops that are left without any.
+            "gl-unroll-loops",
             "gl-dependent-launch",
         ],
     },

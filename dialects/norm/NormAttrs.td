@@ -137,6 +137,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | `keep` | | where a read that is needed again behind a reduction lives meanwhile: one place for each buffer of the kernel, or one for all buffers; `register` by default. A result whose buffer has a place of its own, `shared`, goes to memory through shared memory, tile by tile |
     | `bring` | | how a tile that is kept in shared memory travels there, and the tile of a result from there: `cp_async`, by the threads themselves; `bulk`, by the copy engine as runs of bytes; `tensor`, by the copy engine as boxes of a tensor map, which the launch passes |
     | `stages` | | pipelining stages: for tiles in shared memory the stages of a loop's ring; for loops that load to registers, 2 has each step load the next one's tile before it computes on its own (`gl-prefetch-loads`) |
+    | `unroll_bytes` | bytes | loads that a thread issues together in a loop over memory: its steps are unrolled until they load so many (`gl-unroll-loops`); 0 for one step at a time |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
     | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: CTAs draw the steps of the one loop from an atomic counter in scratch, each the next one when it is done |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
@@ -156,7 +157,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     Constraints:
     - C1: at most one factor of a dim is without a size; sizes are at least 1, and powers of two where the level says so.
     - C2: lanes are at most 32 in all, threads at most 1024, and CTAs of a cluster at most 16.
-    - C3: `stages` is at least 1; `producer_warps` and `min_ctas_per_sm` are at least 0.
+    - C3: `stages` is at least 1; `unroll_bytes`, `producer_warps` and `min_ctas_per_sm` are at least 0.
     - C4: `vector` is the innermost factor of a dim, and only `grid`, `split` and `loop` may be without a size.
     - C5: `spread` has a list of factors for each dim, and `keep` is a list of places.
     - C6: `aligned_dim` is -1 or the position of a dim with a `vector` factor.
@@ -204,6 +205,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     OptionalArrayRefParameter<"int64_t">:$keep,
     DefaultValuedParameter<"::mlir::norm::CopyMechanism", "::mlir::norm::CopyMechanism::Load">:$bring,
     DefaultValuedParameter<"int64_t", "1">:$stages,
+    DefaultValuedParameter<"int64_t", "0">:$unroll_bytes,
     DefaultValuedParameter<"int64_t", "0">:$producer_warps,
     DefaultValuedParameter<"::mlir::norm::HandOut", "::mlir::norm::HandOut::Static">:$hand_out,
     DefaultValuedParameter<"bool", "false">:$dependent_launch,
@@ -213,8 +215,8 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     DefaultValuedParameter<"int64_t", "-1">:$aligned_dim
   );
   let assemblyFormat = [{
-    `<` `spread` `=` custom<Spread>($spread) (`,` struct(custom<Places>($keep), $bring, $stages, $producer_warps,
-    $hand_out, $dependent_launch, $early_reads, custom<MergedLevels>($merge_reductions), $min_ctas_per_sm,
+    `<` `spread` `=` custom<Spread>($spread) (`,` struct(custom<Places>($keep), $bring, $stages, $unroll_bytes,
+    $producer_warps, $hand_out, $dependent_launch, $early_reads, custom<MergedLevels>($merge_reductions), $min_ctas_per_sm,
     $aligned_dim)^)? `>`
   }];
   let genVerifyDecl = 1;

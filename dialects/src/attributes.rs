@@ -16,6 +16,8 @@ pub mod kernel {
     /// Pipelining stages: those of the rings through which loops bring tiles to shared memory or, where nothing is copied there,
     /// the tiles of a load that registers hold, this step's and later ones'. An i64; 1 where absent.
     pub const STAGES: &str = "gl.stages";
+    /// Bytes of loads that a thread issues together in loops over memory, an i64; absent where loops are not unrolled.
+    pub const UNROLL_BYTES: &str = "gl.unroll_bytes";
     /// Warps besides those of `gl.num_warps` that only issue copies, an i64; absent for none.
     pub const PRODUCER_WARPS: &str = "gl.producer_warps";
     /// Bytes of shared memory that its allocations take, an i64.

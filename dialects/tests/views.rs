@@ -137,6 +137,7 @@ fn attributes_round_trip_their_parameters() {
         &[CachePlace::Register as i64, CachePlace::L2 as i64],
         norm::CopyMechanism::Load,
         1,
+        64,
         0,
         norm::HandOut::Static,
         true,
@@ -147,7 +148,7 @@ fn attributes_round_trip_their_parameters() {
     );
     assert_eq!(
         schedule.to_string(),
-        "#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [register, l2], dependent_launch = true, \
+        "#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [register, l2], unroll_bytes = 64, dependent_launch = true, \
          merge_reductions = [cluster, loop], min_ctas_per_sm = 4>"
     );
     let parsed =

@@ -3,7 +3,7 @@
 //! - `shared_memory`: what each op does to shared memory; `access`: what loads and stores do to global memory.
 //! - `quotient_form`: affine expressions as sums with quotients; `divisibility`: divisors of scalars, forms and addresses; `bounds`: ranges
 //!   of scalars; `scalars`: how the latter two trace a scalar to its definition.
-//! - `steps`: scalars of a loop body as they are in another step of the loop.
+//! - `steps`: scalars of a loop body as they are in another step of the loop, and loads that an earlier step may issue.
 //! - `tile_layouts`: tiles in other layouts.
 //! - `exchanged`: tiles that threads exchange through shared memory without bank conflicts.
 //! - `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up at the start of a kernel.
@@ -32,4 +32,5 @@ pub(crate) mod specialize_warps;
 pub(crate) mod steps;
 pub(crate) mod tensor_maps;
 mod tile_layouts;
+pub(crate) mod unroll_loops;
 pub(crate) mod vectorize_access;

@@ -66,6 +66,7 @@
 // GL-LOWERED-NEXT: gl-allocate-shared
 // GL-LOWERED-NEXT: gl-insert-barriers
 // GL-LOWERED-NEXT: gl-vectorize-access
+// GL-LOWERED-NEXT: gl-unroll-loops
 // GL-LOWERED-NEXT: gl-dependent-launch
 // GL-LOWERED-NEXT: {{^\)}}
 

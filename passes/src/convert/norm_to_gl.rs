@@ -107,6 +107,7 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<Converted, PassError<'c>> {
     }
     let counts = [
         (attributes::kernel::STAGES, schedule.stages(), 1),
+        (attributes::kernel::UNROLL_BYTES, schedule.unroll_bytes(), 0),
         (attributes::kernel::PRODUCER_WARPS, schedule.producer_warps(), 0),
     ];
     for (name, count, default) in counts {

@@ -26,16 +26,14 @@ use crate::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
-        region,
-        values::users,
-        walk,
+        region, walk,
     },
     table::{GlPrefetchLoads, GlPrefetchLoadsStatistic},
 };
 
 use super::{
     bounds,
-    steps::{self, Unknown},
+    steps::{self, Stays},
 };
 
 /// The number of tiles of a load that registers hold: the current one and the next one.
@@ -84,9 +82,11 @@ fn prefetch<'c: 'a, 'a>(
         .into_iter()
         .filter_map(LoadOp::from_op)
     {
-        match stays(of, load)? {
-            None => loads.push(load),
-            Some(reason) => cx.remark(load.op().location(), format!("not loaded ahead: {reason}")),
+        match steps::stays(of, load)? {
+            Stays::No => loads.push(load),
+            Stays::Because(reason) => {
+                cx.remark(load.op().location(), format!("not loaded ahead: {reason}"));
+            }
         }
     }
     if !loads.is_empty() {
@@ -95,36 +95,6 @@ fn prefetch<'c: 'a, 'a>(
         steps.load_ahead(&loads)?;
     }
     Ok(loads.len())
-}
-
-/// The reason why a load stays where it is; `None` if it can move ahead.
-fn stays<'c: 'a, 'a>(
-    of: OperationRef<'c, 'a>,
-    load: LoadOp<'c, 'a>,
-) -> Result<Option<String>, PassError<'c>> {
-    let buffer = load.buffer()?;
-    let is_within = |op: &OperationRef<'c, 'a>| {
-        std::iter::successors(Some(*op), OperationRef::parent_operation).any(|around| around == of)
-    };
-    let stores =
-        |user: &OperationRef<'c, 'a>| !matches!(norma_dialects::op_name(*user), LoadOp::NAME | "memref.dim");
-    if users(buffer).iter().any(|user| stores(user) && is_within(user)) {
-        return Ok(Some("the loop stores to the buffer".to_owned()));
-    }
-    let scalars = load
-        .indices()
-        .into_iter()
-        .chain(load.limits())
-        .chain(load.other());
-    let changes = scalars
-        .map(|scalar| steps::changes(of, scalar))
-        .collect::<Result<Vec<_>, _>>();
-    Ok(match changes {
-        Ok(changes) if changes.contains(&true) => None,
-        Ok(_) => Some("it is the same in each step".to_owned()),
-        Err(Unknown::Carried) => Some("its place depends on earlier steps".to_owned()),
-        Err(Unknown::ComputedBy(name)) => Some(format!("its place is computed by {name}")),
-    })
 }
 
 /// The steps of an `scf.for`.

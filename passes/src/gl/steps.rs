@@ -1,14 +1,15 @@
-//! Computes scalars of a loop's body as they are in another of its steps.
+//! Computes scalars of a loop's body as they are in another of its steps, and tells which loads an earlier step may issue.
 
 use melior::ir::{
     BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument, operation::OperationLike,
 };
-use norma_dialects::op_name;
+use norma_dialects::{gl::LoadOp, op_name};
 
 use crate::mlir::{
     builder::Builder,
     diagnostic::Diagnostic,
-    values::{definition, owner},
+    pass::PassError,
+    values::{definition, owner, users},
     walk,
 };
 
@@ -81,6 +82,47 @@ pub fn changes<'c, 'a>(of: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result
             operands.try_fold(false, |any, operand| Ok(changes(of, operand)? || any))
         }
     }
+}
+
+/// Whether a load has to stay in its step.
+pub enum Stays {
+    /// An earlier step may issue it.
+    No,
+    /// It has to, for this reason.
+    Because(String),
+}
+
+/// Whether a load in the body of `of`, an `scf.for`, has to stay in its step: an earlier step may issue it if its place follows from the
+/// step's number, and if the loop does not store to its buffer.
+///
+/// # Errors
+///
+/// Internal: the load has no buffer.
+pub fn stays<'c: 'a, 'a>(of: OperationRef<'c, 'a>, load: LoadOp<'c, 'a>) -> Result<Stays, PassError<'c>> {
+    let is_within = |op: &OperationRef<'c, 'a>| {
+        std::iter::successors(Some(*op), OperationRef::parent_operation).any(|around| around == of)
+    };
+    let stores = |user: &OperationRef<'c, 'a>| !matches!(op_name(*user), LoadOp::NAME | "memref.dim");
+    if users(load.buffer()?)
+        .iter()
+        .any(|user| stores(user) && is_within(user))
+    {
+        return Ok(Stays::Because("the loop stores to the buffer".to_owned()));
+    }
+    let scalars = load
+        .indices()
+        .into_iter()
+        .chain(load.limits())
+        .chain(load.other());
+    let changes = scalars
+        .map(|scalar| changes(of, scalar))
+        .collect::<Result<Vec<_>, _>>();
+    Ok(match changes {
+        Ok(changes) if changes.contains(&true) => Stays::No,
+        Ok(_) => Stays::Because("it is the same in each step".to_owned()),
+        Err(Unknown::Carried) => Stays::Because("its place depends on earlier steps".to_owned()),
+        Err(Unknown::ComputedBy(name)) => Stays::Because(format!("its place is computed by {name}")),
+    })
 }
 
 /// Computes at `b` the value of a scalar in another step, by repeating the arithmetic that defines it. The scalar is used in

@@ -67,6 +67,8 @@ pub struct Mapping {
     /// Pipelining stages: those of a ring in shared memory, or, for tiles in registers, 2 if a loop loads the next step's tile
     /// ahead.
     pub stages: i64,
+    /// Bytes of loads that a thread issues together in loops over memory, which are unrolled for it; 0 for those of one step.
+    pub unroll_bytes: i64,
     /// Warps that only copy.
     pub producer_warps: i64,
     /// How CTAs get their tiles: each a fixed share, or drawn from a counter.
@@ -92,6 +94,7 @@ impl Mapping {
             keep: Vec::new(),
             bring: CopyMechanism::Load,
             stages: 1,
+            unroll_bytes: 0,
             producer_warps: 0,
             hand_out: HandOut::Static,
             dependent_launch: false,
@@ -113,6 +116,7 @@ impl Mapping {
             keep: cases("place", schedule.keep(), CachePlace::from_u32)?,
             bring: schedule.bring()?,
             stages: schedule.stages(),
+            unroll_bytes: schedule.unroll_bytes(),
             producer_warps: schedule.producer_warps(),
             hand_out: schedule.hand_out()?,
             dependent_launch: schedule.dependent_launch(),
@@ -146,6 +150,7 @@ impl Mapping {
             &places,
             self.bring,
             self.stages,
+            self.unroll_bytes,
             self.producer_warps,
             self.hand_out,
             self.dependent_launch,
@@ -191,15 +196,18 @@ impl Mapping {
         self.bring == CopyMechanism::Load && self.stages > 1
     }
 
-    /// Keeps those dims that are left of a kernel, given in their order. Without a loop there is no next step to load ahead, and
-    /// `stages` becomes 1.
+    /// Keeps those dims that are left of a kernel, given in their order. Without a loop there is no next step to load ahead and
+    /// nothing to unroll: `stages` becomes 1, and `unroll_bytes` 0.
     pub fn keep_dims(&mut self, left: &[usize]) {
         let spread = left.iter().filter_map(|dim| self.spread.get(*dim).cloned());
         self.spread = spread.collect();
         let position = |aligned: usize| left.iter().position(|dim| *dim == aligned);
         self.aligned_dim = self.aligned_dim.and_then(position);
-        if self.prefetches() && self.looped_dims() == 0 {
-            self.stages = 1;
+        if self.looped_dims() == 0 {
+            self.unroll_bytes = 0;
+            if self.prefetches() {
+                self.stages = 1;
+            }
         }
     }
 
@@ -307,6 +315,9 @@ impl fmt::Display for Mapping {
         if self.prefetches() {
             write!(formatter, " stages {}", self.stages)?;
         }
+        if self.unroll_bytes != 0 {
+            write!(formatter, " unroll_bytes {}", self.unroll_bytes)?;
+        }
         if self.hand_out != HandOut::default() {
             write!(formatter, " hand_out {}", self.hand_out.keyword())?;
         }
@@ -340,7 +351,7 @@ mod tests {
                 vec![Factor::new(Level::Lane, 32)],
             ])
         };
-        let mut all = vec![plain(); 11];
+        let mut all = vec![plain(); 12];
         all[1].spread[1].push(Factor::new(Level::Vector, 4));
         all[2].keep = vec![CachePlace::L1];
         all[3].bring = CopyMechanism::Bulk;
@@ -351,6 +362,7 @@ mod tests {
         all[8].merge_reductions = vec![Level::Lane];
         all[9].min_ctas_per_sm = 4;
         all[10].aligned_dim = Some(1);
+        all[11].unroll_bytes = 64;
         for (index, mapping) in all.iter().enumerate() {
             let text = mapping.to_string();
             let same = all.iter().position(|other| other.to_string() == text);

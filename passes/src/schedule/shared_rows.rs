@@ -40,6 +40,7 @@ pub(super) fn brought(
     keep.contains(&CachePlace::Shared).then(|| Mapping {
         keep,
         bring: CopyMechanism::Bulk,
+        unroll_bytes: 0,
         early_reads: false,
         ..mapping.clone()
     })

@@ -44,7 +44,7 @@ func.func @schedule_c2_cluster() attributes {
 // -----
 
 func.func @schedule_c3() attributes {
-  // expected-error @+1 {{expected at least one stage and no negative number of producer warps or CTAs, got 0, 0 and 0}}
+  // expected-error @+1 {{expected at least one stage and no negative number of unrolled bytes, producer warps or CTAs, got 0, 0, 0 and 0}}
   a = #norm.schedule<spread = [[grid]], stages = 0>
 } { return }
 

@@ -154,6 +154,9 @@ pub enum Layout {
     Broadcast,
 }
 
+/// Bytes that drawn schedules unroll: a step or two, several, and more than a row has.
+pub const UNROLLED_BYTES: [i64; 3] = [32, 64, 512];
+
 /// A forced schedule, without what follows from the program's dims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
@@ -175,6 +178,8 @@ pub struct Schedule {
     pub early_reads: bool,
     /// Whether a loop over the row loads the next step's part ahead.
     pub prefetches: bool,
+    /// As in `#norm.schedule`, for a loop over the row.
+    pub unroll_bytes: i64,
     /// Whether the row's tile is shifted to where vectors are aligned. This needs vectors of several elements, and all rows of
     /// a CTA to be in the same threads.
     pub is_aligned: bool,
@@ -213,6 +218,7 @@ impl Default for Schedule {
             keep: Keep::Register,
             early_reads: false,
             prefetches: false,
+            unroll_bytes: 0,
             is_aligned: false,
             parts: 1,
         }
@@ -263,6 +269,9 @@ impl Schedule {
         }
         if self.prefetches && self.chunk.is_some() {
             text += ", stages = 2";
+        }
+        if self.unroll_bytes > 0 && self.chunk.is_some() {
+            text += &format!(", unroll_bytes = {}", self.unroll_bytes);
         }
         if self.parts > 1 {
             let of_loop = if self.chunk.is_some() { ", loop" } else { "" };

@@ -3,7 +3,7 @@
 use norma_bundle::Element::{self, BF16, F16, F32};
 use norma_oracle::Fill;
 
-use crate::case::{Case, Keep, Layout, Op, Program, Run, Schedule};
+use crate::case::{Case, Keep, Layout, Op, Program, Run, Schedule, UNROLLED_BYTES};
 use crate::draw::Draw;
 use crate::table::{EDGES, rows_of_some_ctas};
 
@@ -185,6 +185,10 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
     } else {
         1
     };
+    let early_reads = random.one_in(4);
+    let prefetches = chunk.is_some() && random.one_in(4);
+    let is_loaded = matches!(keep, Keep::L1 | Keep::L2 | Keep::Nowhere);
+    let unrolls = chunk.is_some() && is_loaded && !prefetches && random.one_in(2);
     Schedule {
         rows_per_cta,
         ctas_per_row,
@@ -193,8 +197,9 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
         rows_per_thread,
         chunk,
         keep,
-        early_reads: random.one_in(4),
-        prefetches: chunk.is_some() && random.one_in(4),
+        early_reads,
+        prefetches,
+        unroll_bytes: if unrolls { random.of(&UNROLLED_BYTES) } else { 0 },
         is_aligned: false,
         parts: 1,
     }

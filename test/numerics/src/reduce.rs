@@ -193,6 +193,10 @@ fn simpler_schedules(schedule: Schedule) -> Vec<Schedule> {
             ..schedule
         },
         Schedule {
+            unroll_bytes: 0,
+            ..schedule
+        },
+        Schedule {
             rows_per_cta: plain.rows_per_cta,
             rows_per_thread: plain.rows_per_thread,
             ..schedule

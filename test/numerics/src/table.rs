@@ -18,6 +18,7 @@ mod scans;
 mod schedules;
 mod sent;
 mod top_k;
+mod unrolled;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
 use norma_bundle::ScalarOp;
@@ -95,6 +96,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     drawn::cases(&mut cases);
     sent::cases(&mut cases);
     prefetched::cases(&mut cases);
+    unrolled::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;
     }

@@ -146,7 +146,7 @@ fn rings_of_clusters(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u6
     let with_so_many = |per_sm: u64| {
         let walks = walks
             .iter()
-            .filter(move |walk| split > 1 && walk.extent(Level::Split) == split);
+            .filter(move |walk| split > 1 && walk.extent(Level::Split) == split && walk.unroll_bytes == 0);
         walks.filter_map(move |walk| {
             let mut walk = walk.clone();
             for factor in walk.spread.iter_mut().flatten() {

@@ -102,7 +102,7 @@ impl<'a> Candidate<'a> {
     /// Bytes in flight on an SM, at least 1: the requests of all threads in a step, or all stages of the rings.
     pub(super) fn in_flight(&self) -> f64 {
         let of_cta = match self.mapped.ring_bytes() {
-            None => self.mapped.distinct_threads() * self.mapped.step_bytes() * self.mapped.live_lanes(),
+            None => self.mapped.distinct_threads() * self.mapped.bytes_together() * self.mapped.live_lanes(),
             Some(bytes) => bytes as f64,
         };
         (self.resident_now() * of_cta).max(1.0)

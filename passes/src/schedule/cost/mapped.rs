@@ -157,15 +157,24 @@ impl<'a> Mapped<'a> {
         passes(self.facts, access, self.mapping.merges_at(Level::Loop), &in_loop)
     }
 
-    /// Bytes that a thread requests in one step, before it waits for any.
-    pub(super) fn step_bytes(&self) -> f64 {
+    /// Bytes that a thread requests before it waits for any: those of a step, or of the steps that are unrolled.
+    pub(super) fn bytes_together(&self) -> f64 {
         let of = |access: &Access| (self.held(access) * access.bytes) as f64;
-        self.streamed().map(of).sum()
+        let step = self.streamed().map(of).sum::<f64>();
+        step * self.steps_together(step)
     }
 
-    /// Accesses of 16 bytes that a thread makes in one step, beyond the first.
+    /// Returns how many steps of a loop are unrolled, each of which requests `step` bytes.
+    fn steps_together(&self, step: f64) -> f64 {
+        let looped = self.dims.iter().filter(|dim| dim.is_looped);
+        let steps = looped.map(Spread::steps).product::<f64>();
+        let fit = (self.mapping.unroll_bytes as f64 / step.max(1.0)).floor();
+        fit.min(steps).max(1.0)
+    }
+
+    /// Accesses of 16 bytes that a thread makes before it waits for any, beyond the first.
     pub(super) fn further_loads(&self) -> f64 {
-        (self.step_bytes() / ACCESS - 1.0).max(0.0)
+        (self.bytes_together() / ACCESS - 1.0).max(0.0)
     }
 
     /// Whether a reduction ranges over a dim that is walked in a loop.

@@ -24,7 +24,8 @@ pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
         true => streamed,
         false => 0,
     };
-    base(mapped) + wide * rows.max(streamed) + ahead + early(mapped) + carried(mapped)
+    let together = mapped.bytes_together() as u64 / 4;
+    base(mapped) + (wide * rows.max(streamed)).max(together) + ahead + early(mapped) + carried(mapped)
 }
 
 /// The registers for the elements of an access that a thread holds. Two elements share a register only if one access moves both.

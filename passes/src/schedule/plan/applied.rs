@@ -21,6 +21,8 @@ use crate::{
 /// The most elements that one thread computes of all values of a kernel together, counting a value once for each loop nest that
 /// recomputes it. Bounds how long the kernel takes to compile.
 const UNROLLED_OPS: i64 = 1 << 16;
+/// The most bytes of a thread's registers, 255 of 4 bytes; loads of more bytes would not be in flight together.
+const MOST_UNROLLED_BYTES: i64 = 1020;
 
 /// Whether the passes can apply `mapping` to a kernel, splits included.
 ///
@@ -147,6 +149,7 @@ pub(super) fn check_applied(
         ));
     }
     check_merged(mapping)?;
+    check_unrolled(mapping)?;
     check_kept(space, mapping, before)?;
     check_sent(space, mapping)?;
     tensor_maps::check(space, mapping)?;
@@ -332,6 +335,23 @@ fn dim_of_values(space: &Space<'_, '_>) -> Option<usize> {
     };
     let mut operands = space.ops.iter().filter(computes).flat_map(|op| op.operands());
     operands.find_map(|operand| space.dim_position(operand))
+}
+
+/// Refuses bytes to be loaded together where no loop loads any to registers.
+fn check_unrolled(mapping: &Mapping) -> Result<(), Reason> {
+    match mapping.unroll_bytes {
+        0 => Ok(()),
+        bytes if bytes > MOST_UNROLLED_BYTES => Err(Reason::wrong(format!(
+            "expected at most {MOST_UNROLLED_BYTES} unrolled bytes, got {bytes}"
+        ))),
+        _ if mapping.looped_dims() == 0 => Err(Reason::wrong(
+            "expected a dim that passes in a loop for unroll_bytes, got none",
+        )),
+        _ if mapping.bring != CopyMechanism::Load || mapping.stages > 1 => Err(Reason::unsupported(
+            "unroll_bytes for loops whose tiles are brought ahead; supported: bring = load and stages = 1",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses parameters that no pass applies to tiles loaded to registers: stages beyond the next step's, and producer warps.

@@ -11,6 +11,7 @@ use norma_compiler::{CompileOptions, Level};
 
 use super::program::Program;
 use super::text::text;
+use crate::case::UNROLLED_BYTES;
 use crate::draw::Draw;
 
 /// The bits of a lane index.
@@ -32,6 +33,8 @@ pub struct Mapping {
     pub early_reads: bool,
     /// Whether loops load the tiles of their next step ahead.
     pub prefetches: bool,
+    /// As in `#norm.schedule`.
+    pub unroll_bytes: i64,
     /// As in `#norm.schedule`.
     pub min_ctas_per_sm: i64,
 }
@@ -74,6 +77,9 @@ impl fmt::Display for Mapping {
         }
         if self.prefetches {
             f.write_str(", stages = 2")?;
+        }
+        if self.unroll_bytes > 0 {
+            write!(f, ", unroll_bytes = {}", self.unroll_bytes)?;
         }
         if self.min_ctas_per_sm > 0 {
             write!(f, ", min_ctas_per_sm = {}", self.min_ctas_per_sm)?;
@@ -157,13 +163,19 @@ fn over(random: &mut Draw, dims: &[Dim]) -> Mapping {
     }
     let is_looped = spread.iter().flatten().any(|factor| factor.level == "loop");
     let places = [None, None, Some("register"), Some("l1"), Some("l2"), Some("none")];
+    // A read that passes in a loop is not kept in registers.
+    let keep = random.of(&places[if is_looped { 3 } else { 0 }..]);
+    let early_reads = random.one_in(4);
+    let prefetches = is_looped && random.one_in(4);
+    let min_ctas_per_sm = if random.one_in(6) { random.up_to(3) } else { 0 };
+    let unrolls = is_looped && !prefetches && random.one_in(2);
     Mapping {
         spread,
-        // A read that passes in a loop is not kept in registers.
-        keep: random.of(&places[if is_looped { 3 } else { 0 }..]),
-        early_reads: random.one_in(4),
-        prefetches: is_looped && random.one_in(4),
-        min_ctas_per_sm: if random.one_in(6) { random.up_to(3) } else { 0 },
+        keep,
+        early_reads,
+        prefetches,
+        unroll_bytes: if unrolls { random.of(&UNROLLED_BYTES) } else { 0 },
+        min_ctas_per_sm,
     }
 }
 

@@ -250,6 +250,10 @@ fn simpler(mapping: &Mapping) -> Vec<Mapping> {
             ..mapping.clone()
         },
         Mapping {
+            unroll_bytes: 0,
+            ..mapping.clone()
+        },
+        Mapping {
             min_ctas_per_sm: 0,
             ..mapping.clone()
         },

@@ -87,6 +87,7 @@ fn mapped(extents: &[i64], spread: &str) -> Case {
             keep: None,
             early_reads: false,
             prefetches: false,
+            unroll_bytes: 0,
             min_ctas_per_sm: 0,
         }),
         fill: Fill::Exact,
