@@ -14,11 +14,23 @@ def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, N
     fills, every element exactly once), the scalars among the inputs and the dims of the space, in this order. A scalar is
     a value that varies over no dim.
 
+    The space is the box of its dims, less the points at which a guard of `where` fails: there is no such point, so that
+    nothing is read or written there, and no reduction ranges over it. A guard concerns what uses all of its dims: an
+    access by them, and a reduction that ranges or varies over each of them. So blocks of an axis may end in one that is
+    shorter than the others.
+
+    Attributes, for `n` dims and `s` sizes:
+    - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
+    - `guards`: `(n)[s] -> (lhs0, rhs0, lhs1, rhs1, ...)`, each pair meaning `lhs < rhs`.
+
     Constraints:
     - C1: the block's arguments are the tensors among the inputs, the results, the scalars, and one `index` per dim.
     - C2: each extent is over sizes of the inputs or results, and each such size names an axis that exists.
     - C3: each result that can hold an element is written.
-    - C4: a constant that an extent divides by is positive.
+    - C4: a constant that an extent or a guard divides by is positive.
+    - C5: guards come in pairs and are over the compute's dims and sizes.
+    - C6: a reduction over a dim of a guard ranges or varies over all of the guard's dims and has no `nth`, and no scan is
+      along a dim of a guard.
 
     Example, the sum of each row:
 
@@ -41,11 +53,23 @@ def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, N
       norm.write %2, %o[%m] : tensor<?xf32>
     }
     ```
+
+    The largest number of each 128 neighbours, the last of which may be fewer:
+
+    ```mlir
+    %s = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>)
+        space(%b = dim(%a, 0) ceildiv 128, %i = 128) where(%b * 128 + %i < dim(%a, 0)) {
+      %0 = norm.read %a[%b * 128 + %i] : tensor<?xf32>
+      %1 = norm.reduce max %0 over(%i) : f32
+      norm.write %1, %o[%b] : tensor<?xf32>
+    }
+    ```
   }];
   let arguments = (ins
     Variadic<Norm_ComputeInput>:$inputs,
     AffineMapAttr:$extents,
-    DenseI64ArrayAttr:$sizes
+    DenseI64ArrayAttr:$sizes,
+    OptionalAttr<AffineMapAttr>:$guards
   );
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
@@ -71,10 +95,11 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     An SSA value of the body is a function of the dims it varies over: those that its operands vary over, less those
     that a `norm.reduce` removes. The order of evaluation is that of the data flow alone.
 
-    `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`, `loop`, `thread`, `register`).
-    The guards of `where` then mask the points that the split added at the edges: at a point where a guard fails,
-    nothing is read or written, and reductions see the combiner's identity. A guard concerns the accesses that use all
-    of its dims.
+    There is no point of the space at which a guard of `where` fails: nothing is read or written there, and reductions see
+    the combiner's identity. A guard concerns what uses all of its dims: an access by them, and a reduction that ranges
+    or varies over each of them. `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`,
+    `loop`, `thread`, `register`); guards then mask the points that the split added at the edges, too, and a grid
+    coordinate counts as one that everything varies over.
 
     Attributes, for `n` dims and `s` sizes:
     - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
@@ -104,6 +129,8 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     - C10: there is a pair of conditions, over the kernel's sizes, for each alternative, which is a `#norm.schedule`; a kernel
       with roles has none. A condition divides by constants alone.
     - C11: a constant that an extent, a guard or a condition divides by is positive.
+    - C12: in a kernel without roles and without a schedule, a reduction over a dim of a guard ranges or varies over all of
+      the guard's dims and has no `nth`, and no scan is along a dim of a guard.
 
     Example:
 

@@ -12,7 +12,9 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
   let summary = "Scaling to 8 or 4 bits";
   let description = [{
     `block` gives for each axis of `x` the number of neighbours that share a scale. 0 stands for all elements along the
-    axis, which the scales then do not have; n gives the scales one element along the axis for each n neighbours.
+    axis, which the scales then do not have; n gives the scales one element along the axis for each n neighbours, and
+    one for those that are left at the end if n does not divide the extent: 576 elements have 5 blocks of 128, of which the
+    last has 64.
     Without `block` the whole tensor has one scale. `array<i64: 1, 0>` gives each row one, `array<i64: 1, 32>` each 32
     neighbours of a row, `array<i64: 128, 128>` each square.
 
@@ -54,8 +56,7 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
     it. `q` then has half as many elements along the last axis as `x`.
 
     Constraints:
-    - C1: `block` is empty or has a number for each axis of `x`, none negative, which divides the extent. That it divides one that is
-      dynamic is a condition that a launch checks.
+    - C1: `block` is empty or has a number for each axis of `x`, none negative.
     - C2: `q` has the shape of `x`, with `e2m1` packed.
     - C3: either `static_scale` or the result `scale` is there.
     - C4: `static_scale`, `scale` and `amax` have the shape of the blocks of `x`.
@@ -116,8 +117,7 @@ def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
     last axis. Operands are widened to f32, in which products are, and the result is rounded once.
 
     Constraints:
-    - C1: `block` is empty or has a number for each axis of `y`, none negative, which divides the extent. That it divides one that is
-      dynamic is a condition that a launch checks.
+    - C1: `block` is empty or has a number for each axis of `y`, none negative.
     - C2: `y` has the shape of `q`, with `e2m1` unpacked.
     - C3: `scale` has the shape of the blocks of `y`.
     - C4: `e2m1` is given with a `q` of i8 only, which has a last axis of a static extent, whose number in `block` is even.

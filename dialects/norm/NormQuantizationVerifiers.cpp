@@ -8,11 +8,13 @@
 #include "norm/NormNamedOps.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::norm;
 
-/// Returns the shape of a tensor's scales, one for each block; fails if `block` does not divide the tensor into blocks.
+/// Returns the shape of a tensor's scales, one for each block, the last of which along an axis may be shorter; fails if `block` is not
+/// the size of one.
 static FailureOr<SmallVector<int64_t>> shapeOfBlocks(Operation *op, RankedTensorType of, ArrayRef<int64_t> block) {
   SmallVector<int64_t> shape;
   if (block.empty())
@@ -22,17 +24,13 @@ static FailureOr<SmallVector<int64_t>> shapeOfBlocks(Operation *op, RankedTensor
   for (auto [size, extent] : llvm::zip_equal(block, of.getShape())) {
     if (size < 0)
       return op->emitOpError() << "expected block not to be negative, got " << size;
-    bool isDynamic = ShapedType::isDynamic(extent);
-    if (size > 1 && !isDynamic && extent % size != 0)
-      return op->emitOpError() << "expected blocks of " << size << " to divide an extent of " << of;
     if (size > 0)
-      shape.push_back(isDynamic ? extent : extent / size);
+      shape.push_back(ShapedType::isDynamic(extent) ? extent : llvm::divideCeil(extent, size));
   }
   return shape;
 }
 
-/// Checks that each element of `packed` can hold two neighbours along the last axis of a tensor of shape `shape`, which `block`
-/// divides.
+/// Checks that each element of `packed` can hold two neighbours along the last axis of a tensor of shape `shape` in blocks of `block`.
 static LogicalResult verifyPacking(Operation *op, RankedTensorType packed, ArrayRef<int64_t> shape,
                                    ArrayRef<int64_t> block) {
   if (!packed.getElementType().isInteger(8))

@@ -29,6 +29,7 @@ fn program(extents: &[i64], choices: &[Choice]) -> (Program, Vec<Dims>) {
             .iter()
             .map(|extent| Expression::Integer(*extent))
             .collect(),
+        guards: vec![],
         steps: vec![],
     };
     let mut dims: Vec<Dims> = Vec::new();

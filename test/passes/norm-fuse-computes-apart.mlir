@@ -171,3 +171,50 @@ func.func @in_place(%x: tensor<?x64xf32> {norm.name = "x"}, %w: tensor<4xf32>)
   }
   return %h, %s : tensor<?x64xf32>, tensor<?x64x4xf32>
 }
+
+// -----
+
+// The first program has all points of its blocks, which a guard of the second would leave out.
+// CHECK-LABEL: func.func @foreign_guard(
+// CHECK-COUNT-2: norm.compute
+func.func @foreign_guard(%x: tensor<5x128xf32>) -> (tensor<5x128xf32>, tensor<5xf32>) {
+  // expected-note @below {{what this makes goes through memory}}
+  %y = norm.compute(%a = %x : tensor<5x128xf32>) -> (%o : tensor<5x128xf32>) space(%b = 5, %i = 128) {
+    %0 = norm.read %a[%b, %i] : tensor<5x128xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%b, %i] : tensor<5x128xf32>
+  }
+  // expected-remark @below {{a kernel of its own: a guard of the one would leave out points of the other}}
+  %s = norm.compute(%a = %y : tensor<5x128xf32>) -> (%o : tensor<5xf32>)
+      space(%b = 5, %i = 128) where(%b * 128 + %i < 576) {
+    %0 = norm.read %a[%b, %i] : tensor<5x128xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    norm.write %1, %o[%b] : tensor<5xf32>
+  }
+  return %y, %s : tensor<5x128xf32>, tensor<5xf32>
+}
+
+// -----
+
+// A reduction over blocks alone does not know which elements of a block there are.
+// CHECK-LABEL: func.func @over_blocks(
+// CHECK-COUNT-2: norm.compute
+func.func @over_blocks(%x: tensor<?x576xf32>) -> (tensor<?x576xf32>, tensor<?xf32>) {
+  // expected-note @below {{what this makes goes through memory}}
+  %q, %s = norm.compute(%a = %x : tensor<?x576xf32>) -> (%p : tensor<?x576xf32>, %o : tensor<?x5xf32>)
+      space(%m = dim(%a, 0), %b = 5, %i = 128) where(%b * 128 + %i < 576) {
+    %0 = norm.read %a[%m, %b * 128 + %i] : tensor<?x576xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    norm.write %1, %o[%m, %b] : tensor<?x5xf32>
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %p[%m, %b * 128 + %i] : tensor<?x576xf32>
+  }
+  // expected-remark @below {{a kernel of its own: a guard of the one would leave out points of the other}}
+  %l = norm.compute(%a = %s : tensor<?x5xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %b = 5) {
+    %0 = norm.read %a[%m, %b] : tensor<?x5xf32>
+    %1 = norm.reduce max %0 over(%b) : f32
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  return %q, %l : tensor<?x576xf32>, tensor<?xf32>
+}

@@ -306,3 +306,58 @@ func.func @long_square(%x: tensor<?x256x256xf32>) -> (tensor<?x256x256xf32>, ten
   }
   return %y, %z : tensor<?x256x256xf32>, tensor<?x256x256xf32>
 }
+
+// -----
+
+// Blocks of a row whose last one is shorter range over the points of the row: what makes the row is computed where a guard says that
+// there is an element.
+// CHECK-LABEL: func.func @blocks(
+// CHECK: norm.compute(%[[A:.*]] = %{{.*}} : tensor<?x576xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[B:.*]] = 5, %[[I:.*]] = 128) where(%[[B]] * 128 + %[[I]] < 576) {
+// CHECK: %[[X:.*]] = norm.read %[[A]][%[[M]], %[[B]] * 128 + %[[I]]]
+// CHECK: norm.reduce add %[[X]] over(%[[B]], %[[I]]) : f32
+// CHECK: norm.reduce max %{{.*}} over(%[[I]]) : f32
+// CHECK-NOT: norm.compute
+func.func @blocks(%x: tensor<?x576xf32>) -> (tensor<?x5xf32>, tensor<?x576xf32>) {
+  %y = norm.compute(%a = %x : tensor<?x576xf32>) -> (%o : tensor<?x576xf32>) space(%m = dim(%a, 0), %n = 576) {
+    %0 = norm.read %a[%m, %n] : tensor<?x576xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x576xf32>
+  }
+  %s = norm.compute(%a = %y : tensor<?x576xf32>) -> (%o : tensor<?x5xf32>)
+      space(%m = dim(%a, 0), %b = 5, %i = 128) where(%b * 128 + %i < 576) {
+    %0 = norm.read %a[%m, %b * 128 + %i] : tensor<?x576xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    norm.write %1, %o[%m, %b] : tensor<?x5xf32>
+  }
+  return %s, %y : tensor<?x5xf32>, tensor<?x576xf32>
+}
+
+// -----
+
+// Blocks of rows and of columns, both with a shorter last one, in one read; an element of the result is read by a dim of its own.
+// CHECK-LABEL: func.func @both_ways(
+// CHECK: space(%[[R:.*]] = dim(%[[A:.*]], 0) ceildiv 32, %[[I:.*]] = 32, %[[C:.*]] = 3, %[[J:.*]] = 32)
+// CHECK-SAME: where(
+// CHECK-DAG: %[[R]] * 32 + %[[I]] < dim(%[[A]], 0)
+// CHECK-DAG: %[[C]] * 32 + %[[J]] < 80
+// CHECK-NOT: norm.compute
+func.func @both_ways(%x: tensor<?x80xf32>) -> (tensor<?x3xf32>, tensor<?x80xf32>, tensor<?x80xf32>) {
+  %r = norm.compute(%a = %x : tensor<?x80xf32>) -> (%o : tensor<?x3xf32>)
+      space(%m = dim(%a, 0), %c = 3, %j = 32) where(%c * 32 + %j < 80) {
+    %0 = norm.read %a[%m, %c * 32 + %j] : tensor<?x80xf32>
+    %1 = norm.reduce max %0 over(%j) : f32
+    norm.write %1, %o[%m, %c] : tensor<?x3xf32>
+  }
+  %c, %q = norm.compute(%a = %x : tensor<?x80xf32>) -> (%o : tensor<?x80xf32>, %p : tensor<?x80xf32>)
+      space(%b = dim(%a, 0) ceildiv 32, %i = 32, %n = 80) where(%b * 32 + %i < dim(%a, 0)) {
+    %0 = norm.read %a[%b * 32 + %i, %n] : tensor<?x80xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    norm.write %1, %o[%b, %n] : tensor<?x80xf32>
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %p[%b * 32 + %i, %n] : tensor<?x80xf32>
+  }
+  %d = arith.addf %q, %q : tensor<?x80xf32>
+  return %r, %c, %d : tensor<?x3xf32>, tensor<?x80xf32>, tensor<?x80xf32>
+}

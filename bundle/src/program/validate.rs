@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use super::{Combiner, Program, Step, Value, dim_of_symbol};
+use super::{Combiner, Program, Step, Value, dim_of_symbol, dims_of_access};
 use crate::definition::{Declared, Scope};
 use crate::element::Element;
 use crate::expression::Expression;
@@ -40,6 +40,18 @@ impl Program {
             return Err(ProgramError { step: 0, message });
         }
         self.space.iter().try_for_each(|extent| check_sizes(0, extent))?;
+        for side in self.guards.iter().flatten() {
+            for name in side.symbols() {
+                let is_known = match dim_of_symbol(name) {
+                    Some(dim) => dim < self.space.len(),
+                    None => sizes.contains(name),
+                };
+                if !is_known {
+                    let message = format!("expected dims and sizes in a guard, got '{name}'");
+                    return Err(ProgramError { step: 0, message });
+                }
+            }
+        }
 
         let mut types: Vec<Element> = Vec::new();
         let mut dims: Vec<Vec<usize>> = Vec::new();
@@ -56,6 +68,20 @@ impl Program {
             };
             if let Some(operand) = operands.iter().find(|operand| **operand >= known) {
                 return fail(format!("expected a value below {known}, got {operand}"));
+            }
+            let ordered: &[usize] = match step {
+                Step::Nth { over, .. } => over,
+                Step::Scan { along, .. } => along,
+                _ => &[],
+            };
+            let has_guard = |dim: &&usize| {
+                let mut guards = self.guards.iter();
+                guards.any(|guard| dims_of_access(guard).contains(dim))
+            };
+            if let Some(dim) = ordered.iter().find(has_guard) {
+                return fail(format!(
+                    "expected an order along dims without guards, got dim {dim}"
+                ));
             }
             match step {
                 Step::Read {

@@ -57,8 +57,11 @@ impl Preset {
                 blocks
                     .map(|(extent, block)| match (extent, block) {
                         (extent, 1) => extent,
-                        // The verifier refuses an extent that the block does not divide.
-                        (Some(Extent::Static(extent)), block) => Some(Extent::Static(extent / block)),
+                        // The last block may be shorter. The verifier refuses a negative number.
+                        (Some(Extent::Static(extent)), 2..) => {
+                            let blocks = extent.unsigned_abs().div_ceil(block.unsigned_abs());
+                            Some(Extent::Static(blocks as i64))
+                        }
                         _ => None,
                     })
                     .collect()

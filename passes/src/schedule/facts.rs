@@ -220,9 +220,7 @@ impl Facts {
             .collect::<Vec<_>>();
         let reused = space.reused_reads();
         let contributing = space.contributing_reads();
-        let multiples = (0..count)
-            .map(|dim| space.extent_multiple(dim))
-            .collect::<Vec<_>>();
+        let multiples = (0..count).map(|dim| space.run_multiple(dim)).collect::<Vec<_>>();
         let extents = space.extents.iter().map(static_extent).collect::<Vec<_>>();
         let roots = space
             .ops

@@ -172,6 +172,7 @@ impl Reader<'_, '_> {
             scalars,
             compute.extents().ok()?,
             &compute.sizes().ok()?,
+            compute.guards(),
         )
     }
 
@@ -184,7 +185,9 @@ impl Reader<'_, '_> {
 
     fn launch(&mut self, launch: LaunchOp) -> Option<norma_bundle::Program> {
         let kernel = callee(launch, self.module)?;
-        if kernel.guards().is_some() {
+        // The guards of a kernel that a schedule has been applied to are those of its CTAs' parts.
+        let is_scheduled = kernel.roles().is_some() || kernel.schedule().is_some();
+        if kernel.guards().is_some() && is_scheduled {
             return None;
         }
         let (buffers, scalars): (Vec<_>, Vec<_>) = launch
@@ -214,6 +217,7 @@ impl Reader<'_, '_> {
             scalars,
             kernel.extents().ok()?,
             &kernel.sizes().ok()?,
+            kernel.guards(),
         )
     }
 

@@ -89,6 +89,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
                 results: &results,
                 extents: &of_space,
                 sizes: &sizes,
+                guards: &[],
             },
         )?;
         let arguments = compute::arguments(compute)?;

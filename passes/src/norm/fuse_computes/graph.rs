@@ -13,7 +13,10 @@ use melior::{
 use norma_dialects::{norm::ReduceOp, op_name};
 
 use crate::{
-    kernel::digits::{Digits, digits},
+    kernel::{
+        digits::{Digits, digits},
+        guards::{self, Guard},
+    },
     mlir::{
         affine::{Leaf, substitute, symbols},
         values::key,
@@ -107,10 +110,11 @@ impl<'c, 'a> Write<'c, 'a> {
     }
 }
 
-/// A program: its dims, outermost first, and its stores.
+/// A program: its dims, outermost first, the guards of their points, and its stores.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program<'c, 'a> {
     pub(super) dims: Vec<Dim>,
+    pub(super) guards: Vec<Guard<'c>>,
     pub(super) writes: Vec<Write<'c, 'a>>,
 }
 
@@ -124,6 +128,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             }
         }
         results
+    }
+
+    /// The dims that guards are over.
+    pub(super) fn guarded(&self) -> DimSet {
+        self.guards.iter().flat_map(guards::dims_of).collect()
     }
 
     /// The only write to a tensor; `None` where there is none, or several write parts of it.
@@ -228,9 +237,10 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         numbers.collect()
     }
 
-    /// The points that a coordinate linearizes; whole runs of a size that is a multiple of their length are all of it.
-    pub(super) fn digits(&self, at: AffineExpr<'c>) -> Option<Digits<'c>> {
-        let mut digits = digits(at, &self.extents, self.context)?;
+    /// The points that a coordinate of a program with these guards linearizes; whole runs of a size that is a multiple of their length
+    /// are all of it.
+    pub(super) fn digits(&self, at: AffineExpr<'c>, guards: &[Guard<'c>]) -> Option<Digits<'c>> {
+        let mut digits = digits(at, &self.extents, guards, self.context)?;
         if let Some((size, length)) = digits.whole_runs()
             && self.multiples.contains(&(size.symbol_position(), length))
         {
@@ -241,7 +251,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
 
     /// Notes what a write at some coordinate of a result's axis, whose size only the run knows, says of sizes.
     pub(super) fn note_written(&mut self, at: AffineExpr<'c>) {
-        let found = digits(at, &self.extents, self.context).and_then(|digits| digits.whole_runs());
+        let found = digits(at, &self.extents, &[], self.context).and_then(|digits| digits.whole_runs());
         self.multiples
             .extend(found.map(|(size, length)| (size.symbol_position(), length)));
     }
@@ -328,6 +338,11 @@ pub(super) fn dims_of(expression: AffineExpr<'_>) -> DimSet {
         return &dims_of(expression.lhs()) | &dims_of(expression.rhs());
     }
     DimSet::new()
+}
+
+/// A guard with `dims` substituted in it.
+pub(super) fn replace_in_guard<'c>(guard: &Guard<'c>, dims: &Dims<'c>, context: &'c Context) -> Guard<'c> {
+    guard.map(|side| replace(side, dims, context))
 }
 
 /// Replaces dims of an expression; those without a substitute stay.

@@ -8,9 +8,12 @@ use std::collections::HashMap;
 use melior::ir::{AffineExpr, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::{ComputeOp, ReadOp, ReduceOp, ScanOp, WriteOp};
 
-use super::graph::{Dims, Graph, Kind, Program, Symbol, Use, Write, dims_of, replace};
+use super::graph::{Dims, Graph, Kind, Program, Symbol, Use, Write, dims_of, replace, replace_in_guard};
 use crate::{
-    kernel::compute::{self, Arguments},
+    kernel::{
+        compute::{self, Arguments},
+        guards,
+    },
     mlir::{
         affine::{Leaf, substitute},
         pass::PassError,
@@ -86,6 +89,18 @@ pub(super) fn read<'c: 'a, 'a>(
         if types::is_index(inside.r#type()) {
             let number = reader.graph.symbol(Symbol::Number(outside));
             reader.numbers.insert(key(*inside), number);
+        }
+    }
+    if let Some(map) = compute.guards() {
+        for guard in guards::of_map(map)? {
+            let guard = guard.map(of_function);
+            let guard = replace_in_guard(&guard, &reader.dims, reader.graph.context);
+            let [lhs, limit] = guard;
+            let always_holds =
+                lhs.is_constant() && limit.is_constant() && lhs.constant_value() < limit.constant_value();
+            if !always_holds {
+                reader.program.guards.push(guard);
+            }
         }
     }
     let is_read = reader.body(compute)?;

@@ -19,6 +19,8 @@ pub(super) enum Stop {
     Crossing,
     /// The single result of a reduction over dynamic extents is needed at all points.
     Everywhere,
+    /// A guard of the one would concern points of the other, or leave out a dim that a reduction ranges over.
+    Guards,
     /// A result may share the memory of the argument of this name, which would be read at other points than those that write the result.
     Alias(String),
 }
@@ -37,6 +39,7 @@ impl fmt::Display for Stop {
             Stop::Again => f.write_str("a reduction would be computed more than once"),
             Stop::Crossing => f.write_str("reductions over different dims would wait for each other"),
             Stop::Everywhere => f.write_str("everything waits for a reduction of everything"),
+            Stop::Guards => f.write_str("a guard of the one would leave out points of the other"),
             Stop::Alias(argument) => write!(
                 f,
                 "a result may be the same memory as '{argument}', which would be read elsewhere than it is written"

@@ -69,6 +69,7 @@ pub(super) fn emit<'c: 'a, 'a>(
             results: &results.collect::<Vec<_>>(),
             extents: &needs.extents,
             sizes: &needs.sizes,
+            guards: &[],
         },
     )?;
     let arguments = compute::arguments(made)?;

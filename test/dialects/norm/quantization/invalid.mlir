@@ -17,8 +17,8 @@ func.func @quantize_c1_negative(%x: tensor<?x8xf32>, %s: tensor<f32>) {
 
 // -----
 
-func.func @quantize_c1_divide(%x: tensor<?x8xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{expected blocks of 3 to divide an extent of 'tensor<?x8xf32>'}}
+func.func @quantize_c4_last_block(%x: tensor<?x8xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{expected scale to have the shape of the blocks of 'tensor<?x8xf32>', got 'tensor<?x2xf32>'}}
   %0:2 = norm.quantize %x {block = array<i64: 1, 3>} : tensor<?x8xf32> -> tensor<?x8xi8> scale(tensor<?x2xf32>)
   return
 }

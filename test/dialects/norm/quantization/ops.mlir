@@ -12,6 +12,8 @@ func.func @quantize(%x: tensor<?x64xbf16>, %s: tensor<f32>) {
   %4:3 = norm.quantize %x {block = array<i64: 0, 64>, power_of_two} : tensor<?x64xbf16> -> tensor<?x64xf8E5M2> scale(tensor<1xf32>) amax(tensor<1xf32>)
   // CHECK: norm.quantize %{{.*}} {block = array<i64: 32, 1>} : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN> scale(tensor<?x64xi8>)
   %5:2 = norm.quantize %x {block = array<i64: 32, 1>} : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN> scale(tensor<?x64xi8>)
+  // CHECK: norm.quantize %{{.*}} {block = array<i64: 1, 48>} : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN> scale(tensor<?x2xi8>)
+  %6:2 = norm.quantize %x {block = array<i64: 1, 48>} : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN> scale(tensor<?x2xi8>)
   return
 }
 
