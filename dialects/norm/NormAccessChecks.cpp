@@ -647,7 +647,7 @@ FailureOr<Conditions> mlir::norm::conditionsOf(Operation *op) {
   if (auto compute = dyn_cast<ComputeOp>(op)) {
     if (succeeded(check(compute, compute.getNumBuffers() - compute.getNumResults())))
       return conditions;
-  } else if (auto kernel = dyn_cast<KernelOp>(op); kernel && !kernel.getRoles()) {
+  } else if (auto kernel = dyn_cast<KernelOp>(op); kernel && !kernel.getRoles() && !kernel->hasAttr(PART)) {
     if (succeeded(check(kernel, std::nullopt)))
       return conditions;
   }

@@ -98,8 +98,7 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     There is no point of the space at which a guard of `where` fails: nothing is read or written there, and reductions see
     the combiner's identity. A guard concerns what uses all of its dims: an access by them, and a reduction that ranges
     or varies over each of them. `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`,
-    `loop`, `thread`, `register`); guards then mask the points that the split added at the edges, too, and a grid
-    coordinate counts as one that everything varies over.
+    `loop`, `thread`, `register`); guards then mask the points that the split added at the edges, too.
 
     Attributes, for `n` dims and `s` sizes:
     - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
@@ -129,8 +128,9 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     - C10: there is a pair of conditions, over the kernel's sizes, for each alternative, which is a `#norm.schedule`; a kernel
       with roles has none. A condition divides by constants alone.
     - C11: a constant that an extent, a guard or a condition divides by is positive.
-    - C12: in a kernel without roles and without a schedule, a reduction over a dim of a guard ranges or varies over all of
-      the guard's dims and has no `nth`, and no scan is along a dim of a guard.
+    - C12: a reduction over a dim of a guard ranges or varies over all of the guard's dims and has no `nth`, and no scan is
+      along a dim of a guard. Not checked for a tiled kernel, nor for one that a split has left (`norm.part`), in which a
+      grid coordinate counts as one that everything varies over.
 
     Example:
 

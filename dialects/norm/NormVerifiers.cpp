@@ -463,14 +463,14 @@ LogicalResult ComputeOp::verifyRegions() {
 LogicalResult KernelOp::verifyRegions() {
   Block &block = getBody().front();
   size_t numDims = getExtents().getNumResults();
-  // The passes that apply a schedule leave each grid coordinate its own part of what a guard of several dims masks.
+  // Guards keep what a split or a tile adds within the space that was checked before it.
+  bool isApplied = getRoles() || (*this)->hasAttr(PART);
   SmallVector<llvm::SmallBitVector> guards;
-  if (std::optional<AffineMap> map = getGuards(); map && !getRoles() && !getScheduleAttr() && !getAlternativesAttr())
+  if (std::optional<AffineMap> map = getGuards(); map && !isApplied)
     guards = dimsOfGuards(*map);
   if (failed(verifyValues(block, numDims, guards)))
     return failure();
-  // Guards keep what tiles add within the space that was checked before it.
-  if (getRoles())
+  if (isApplied)
     return success();
   return failure(failed(conditionsOf(*this)));
 }

@@ -11,6 +11,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Module, RegionLike, Value};
 use norma_bundle::Expression;
 use norma_bundle::program::dim_of_symbol;
+use norma_dialects::attributes;
 use norma_dialects::norm::{KernelOp, LaunchOp, ReadOp, WriteOp};
 use norma_passes::kernel::digits::digits;
 use norma_passes::kernel::guards::{self, Guard};
@@ -130,8 +131,8 @@ impl KernelForm {
     }
 
     /// By axis: the largest coordinate accessed plus one, with each size replaced by `size`. Accesses that are not affine
-    /// sums of dims are left out, and so are those that a guard limits in an unknown way, and all accesses of a tiled kernel with
-    /// guards.
+    /// sums of dims are left out, and so are those that a guard limits in an unknown way, and all accesses of a kernel with guards
+    /// that a schedule has been applied to.
     pub(super) fn reached(&self, size: &dyn Fn(Size) -> Option<Expression>) -> Vec<(Size, Expression)> {
         let value = |symbol: &str| {
             let (_, known) = self.sizes.iter().find(|(name, _)| name == symbol)?;
@@ -180,7 +181,9 @@ impl KernelForm {
                 continue;
             };
             plain_accesses.extend(plain(first_dim, buffer, &indices, access).unwrap_or_default());
-            if guards.is_empty() || kernel.roles().is_none() {
+            let is_applied =
+                kernel.roles().is_some() || kernel.op().attribute(attributes::kernel::PART).is_ok();
+            if guards.is_empty() || !is_applied {
                 let mut all = reach(first_dim, buffer, &indices, access, &extents).unwrap_or_default();
                 let size_of = |symbol: usize| symbols.get(symbol)?.1;
                 let affine_extents = kernel.extents().ok()?;

@@ -78,10 +78,10 @@ fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>
     let grid = (0..space.dims.len())
         .filter(|dim| !reduced.contains(dim) && !has_points(*dim))
         .collect::<DimSet>();
-    // Where a schedule has been applied in part, a dim with a guard is part of one that is reduced.
-    let is_applied = space.kernel()?.schedule().is_some();
+    // A dim with a guard of what a split has left is part of one that is reduced.
+    let is_part = space.program.attribute(attributes::kernel::PART).is_ok();
     let of_guards = space.guards.iter().flat_map(guards::dims_of).collect::<DimSet>();
-    let grid = match is_applied {
+    let grid = match is_part {
         true => &grid - &of_guards,
         false => grid,
     };
@@ -135,6 +135,7 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
         Some(guards) => b.set_attribute(kernel.op(), "guards", affine_map_attribute(guards)),
         None => {
             b.remove_attribute(kernel.op(), "guards");
+            b.remove_attribute(kernel.op(), attributes::kernel::PART);
         }
     }
     let of_remaining = |schedule: ScheduleAttr<'c>| {
