@@ -81,6 +81,17 @@ fn pairs_halve_the_last_axis_of_what_holds_them() {
 }
 
 #[test]
+fn the_last_block_of_an_axis_may_be_shorter() {
+    let mut preset = preset("quantize", "m,576");
+    preset.choices.insert("block", "128,128".to_owned());
+    let text = parsed(&preset).unwrap();
+    assert!(
+        text.contains("tensor<?x576xbf16> -> tensor<?x576xf8E4M3FN> scale(tensor<?x5xf32>)"),
+        "{text}"
+    );
+}
+
+#[test]
 fn every_op_is_valid_with_all_that_it_may_have() {
     for op in OPS {
         let mut preset = preset(op.mnemonic, SHAPE);

@@ -286,6 +286,37 @@ mod tests {
     }
 
     #[test]
+    fn guards_are_over_dims_and_sizes() {
+        let guard = |lhs: &str| {
+            let side = Expression::parse(lhs).unwrap();
+            complaint(|program| program.guards.push([side, Expression::Integer(4)])).message
+        };
+        assert_eq!(guard("d0 + d7"), "expected dims and sizes in a guard, got 'd7'");
+        assert_eq!(guard("d0 + k"), "expected dims and sizes in a guard, got 'k'");
+    }
+
+    #[test]
+    fn no_order_is_along_dims_of_a_guard() {
+        let error = complaint(|program| {
+            program
+                .guards
+                .push([Expression::parse("d1").unwrap(), Expression::Integer(4)]);
+            program.steps.push(Step::Scan {
+                combiner: Combiner::Add,
+                exclusive: false,
+                reverse: false,
+                operand: 0,
+                along: vec![1],
+                element: Element::BF16,
+            });
+        });
+        assert_eq!(
+            error.message,
+            "expected an order along dims without guards, got dim 1"
+        );
+    }
+
+    #[test]
     fn accesses_match_the_tensor() {
         let set = |access: &'static [&str], element| {
             move |program: &mut Program| {

@@ -337,7 +337,22 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
 "#,
 };
 
-/// Blocks of 32 along rows and along columns from one read: the launch requires that 32 divides the number of rows.
+/// Normalized rows of 80 columns in blocks of 32, the last of which has 16.
+pub const QUANTIZED_LAST_BLOCK: Graph = Graph {
+    name: "rms_norm, fp8 by blocks that do not divide a row",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.name = "w"})
+    -> (tensor<?x$Nxf8E4M3FN> {norm.name = "q"}, tensor<?x3xf8E8M0FNU> {norm.name = "s"}, tensor<?x$Nxf32> {norm.name = "y"}) {
+  %n = norm.rms_norm %x weight(%w : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$X>
+  %q, %s = norm.quantize %n {block = array<i64: 1, 32>} : tensor<?x$Nx$X> -> tensor<?x$Nxf8E4M3FN> scale(tensor<?x3xf8E8M0FNU>)
+  %y = norm.dequantize %q scale(%s : tensor<?x3xf8E8M0FNU>) {block = array<i64: 1, 32>} : tensor<?x$Nxf8E4M3FN> -> tensor<?x$Nxf32>
+  return %q, %s, %y : tensor<?x$Nxf8E4M3FN>, tensor<?x3xf8E8M0FNU>, tensor<?x$Nxf32>
+}
+"#,
+};
+
+/// Blocks of 32 along rows and along columns from one read, whatever the number of rows.
 pub const QUANTIZED_BOTH_WAYS: Graph = Graph {
     name: "fp8 by blocks of rows and of columns",
     kernels: 1,

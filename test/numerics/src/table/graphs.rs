@@ -5,7 +5,9 @@ use norma_oracle::Fill;
 
 use super::plain;
 use crate::case::{Case, Op};
-use crate::source::graphs::{ADD_RMS_NORM_IN_PLACE, ALL, CROSS_ENTROPY_IN_PLACE, QUANTIZED_BOTH_WAYS};
+use crate::source::graphs::{
+    ADD_RMS_NORM_IN_PLACE, ALL, CROSS_ENTROPY_IN_PLACE, QUANTIZED_BOTH_WAYS, QUANTIZED_LAST_BLOCK,
+};
 
 /// Every case of a function of several ops.
 pub fn cases(cases: &mut Vec<Case>) {
@@ -26,8 +28,13 @@ pub fn cases(cases: &mut Vec<Case>) {
             cases.push(case);
         }
     }
-    for (columns, rows) in [(64, 64), (1024, 32), (64, 0)] {
+    for (columns, rows) in [(64, 64), (1024, 32), (64, 0), (64, 50), (1024, 1)] {
         let mut case = plain(Op::Graph(&QUANTIZED_BOTH_WAYS), BF16, columns);
+        case.run.rows = rows;
+        cases.push(case);
+    }
+    for rows in [0, 1, 33] {
+        let mut case = plain(Op::Graph(&QUANTIZED_LAST_BLOCK), BF16, 80);
         case.run.rows = rows;
         cases.push(case);
     }
