@@ -7,6 +7,9 @@
 // RUN: norma-sim %s --function back --size m=130 --size n=100 --size scales=2 --size scale_columns=1 --seeds 1 | FileCheck %s --check-prefix=RIGHT
 // RUN: norma-sim %s --function of_a_norm --size m=3 --seeds 1 | FileCheck %s --check-prefix=RIGHT
 // RUN: norma-sim %s --function of_batches --size b=2 --size m=3 --size n=70 --seeds 1 | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function columns --size m=3 --seeds 1 --schedule 'columns_0=#norm.schedule<spread = [[grid], [warp(8)], [lane(16), vector(8)]], keep = [shared, none, none], bring = bulk>' | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function columns --size m=3 --seeds 1 --schedule 'columns_0=#norm.schedule<spread = [[loop, grid(2)], [register(8)], [lane(32), vector(4)]], keep = [shared, none, none], bring = tensor, stages = 2>' | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function columns --size m=3 --seeds 1 --schedule 'columns_0=#norm.schedule<spread = [[grid], [loop], [lane(32), vector(4)]], keep = [shared, none, none], bring = cp_async>' | FileCheck %s --check-prefix=RIGHT
 // RIGHT: verify {{ *}}right
 
 // With a guard that leaves the last block whole, it reaches into the next row, and behind the last row out of the tensor.
