@@ -186,17 +186,15 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
                 let operands = self.operands(operands)?;
                 combine(&self.b, *reduce, &operands)?
             }
-            Kind::Reduce(reduce, operands, dims) => {
+            Kind::Reduce(reduce, operands, dims, nth) => {
                 let operands = self.operands(operands)?;
-                let dims = self
-                    .program
-                    .dims
-                    .iter()
-                    .zip(&self.arguments.dims)
-                    .filter(|(dim, _)| dims.contains(dim));
-                let dims = dims.map(|(_, dim)| *dim).collect::<Vec<_>>();
+                let own = self.program.dims.iter().zip(&self.arguments.dims);
+                let over = own.clone().filter(|(dim, _)| dims.contains(dim));
+                let over = over.map(|(_, dim)| *dim).collect::<Vec<_>>();
+                let nth = own.clone().find(|(dim, _)| Some(**dim) == *nth);
+                let nth = nth.map(|(_, dim)| *dim);
                 let copy = self.b.insert(Operation::clone(&reduce.op()));
-                reductions::set_operands(&self.b, copy, &operands, &dims, None);
+                reductions::set_operands(&self.b, copy, &operands, &over, nth);
                 results(copy)
             }
         };

@@ -44,13 +44,16 @@ mod tests {
     use norma_compiler::compile::{Input, Outcome, lower};
     use norma_compiler::{CompileOptions, Level, target::SM_90A};
 
+    use super::super::top_k;
     use super::{ALL, BF16, Op, QUANTIZED_BOTH_WAYS, plain};
     use crate::source;
 
     #[test]
     fn what_fits_is_one_kernel() {
-        for graph in ALL.into_iter().chain([&QUANTIZED_BOTH_WAYS]) {
-            let text = source::text(&plain(Op::Graph(graph), BF16, 1024).program);
+        let graphs = ALL.into_iter().chain([&QUANTIZED_BOTH_WAYS]).chain(top_k::FUSED);
+        let graphs = graphs.map(|graph| (graph, 1024)).chain([top_k::LONG]);
+        for (graph, columns) in graphs {
+            let text = source::text(&plain(Op::Graph(graph), BF16, columns).program);
             let input = Input {
                 name: graph.name,
                 text: &text,
