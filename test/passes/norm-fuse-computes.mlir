@@ -417,3 +417,19 @@ func.func @gathered(%x: tensor<4x64xi32>, %s: tensor<4x64xi32>) -> tensor<4x3xi3
   }
   return %found : tensor<4x3xi32>
 }
+
+// -----
+
+// A write that leaves padding still does when it is fused.
+// CHECK-LABEL: func.func @padding(
+// CHECK-NEXT: norm.compute
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[M:.*]] floordiv 8, %[[M]] mod 8] {partial} : tensor<?x8xi32>
+// CHECK-NOT: norm.compute
+func.func @padding(%x: tensor<?xi32>) -> tensor<?x8xi32> {
+  %y = arith.addi %x, %x : tensor<?xi32>
+  %t = norm.compute(%a = %y : tensor<?xi32>) -> (%o : tensor<?x8xi32>) space(%m = dim(%a, 0)) {
+    %0 = norm.read %a[%m] : tensor<?xi32>
+    norm.write %0, %o[%m floordiv 8, %m mod 8] {partial} : tensor<?x8xi32>
+  }
+  return %t : tensor<?x8xi32>
+}

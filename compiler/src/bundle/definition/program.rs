@@ -148,6 +148,7 @@ impl Reader {
                     value,
                     tensor,
                     access,
+                    partial: write.partial(),
                 },
                 &[],
             );

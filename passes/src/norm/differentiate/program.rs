@@ -517,6 +517,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
                 buffer,
                 &read.indices(),
                 read.access()?,
+                false,
             )?;
             self.values.b.insert(write);
         }

@@ -85,8 +85,8 @@ pub(super) fn emit<'c: 'a, 'a>(
         let buffer = buffer.ok_or_else(|| PassError::Internal("a write is to no result".to_owned()))?;
         emitter.b.set_location(write.location);
         let (dims, access) = emitter.access(&write.at)?;
-        let value = emitter.value(write.value)?;
-        let write = WriteOp::build(emitter.b.location(), value, buffer, &dims, access)?;
+        let (value, partial) = (emitter.value(write.value)?, write.is_partial);
+        let write = WriteOp::build(emitter.b.location(), value, buffer, &dims, access, partial)?;
         emitter.b.insert(write);
     }
     Ok(compute)

@@ -92,6 +92,8 @@ pub(super) struct Write<'c, 'a> {
     /// One coordinate for each axis.
     pub(super) at: Vec<AffineExpr<'c>>,
     pub(super) value: Use,
+    /// Whether writes leave out elements of the tensor.
+    pub(super) is_partial: bool,
     pub(super) location: Location<'c>,
 }
 
@@ -102,6 +104,7 @@ impl<'c, 'a> Write<'c, 'a> {
             tensor: self.tensor,
             at: self.at.iter().map(|at| replace(*at, dims, context)).collect(),
             value,
+            is_partial: self.is_partial,
             location: self.location,
         }
     }

@@ -170,7 +170,9 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                 };
                 let at = self.access(&write.indices(), write.access()?)?;
                 let shape = types::shape(self.results[position].r#type()).unwrap_or_default();
-                for (at, _) in at.iter().zip(shape).filter(|(_, extent)| extent.is_none()) {
+                // Only a result without padding is written in whole runs.
+                let dynamic = at.iter().zip(shape).filter(|(_, extent)| extent.is_none());
+                for (at, _) in dynamic.filter(|_| !write.partial()) {
                     self.graph.note_written(*at);
                 }
                 let value = self.value(write.value()?)?;
@@ -178,6 +180,7 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                     tensor: self.results[position],
                     at,
                     value,
+                    is_partial: write.partial(),
                     location,
                 });
             } else if let Some(reduce) = ReduceOp::from_op(op) {
