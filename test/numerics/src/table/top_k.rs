@@ -248,8 +248,16 @@ fn fused(cases: &mut Vec<Case>) {
             cases.push(case);
         }
     }
-    for x in [BF16, F16] {
-        cases.push(plain(Op::Graph(&ROUNDED), x, 4096));
+    // Rows that several warps hold, which exchange what each of them finds.
+    for (graph, x) in [
+        (&ROUTER, BF16),
+        (&BIASED_ROUTER, F32),
+        (&ROUNDED, BF16),
+        (&ROUNDED, F16),
+    ] {
+        let mut case = plain(Op::Graph(graph), x, 4096);
+        case.run.rows = 9;
+        cases.push(case);
     }
     let (graph, columns) = LONG;
     let mut long = plain(Op::Graph(graph), BF16, columns);
