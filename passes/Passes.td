@@ -302,6 +302,11 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
       neither are a subset of the other's, and neither is last, so that its results
       would only be written;
     - all points would wait for a reduction over dynamic extents to a single value;
+    - the results of a reduction with several results are needed at coordinates
+      other than the dim that counts them;
+    - such a reduction ranges over more than 128 KB of values, which a CTA does not
+      hold, and each of its passes would compute more than before, or there would
+      be more passes;
     - a result that may share the memory of an argument would be written where
       other points read the argument: at other coordinates, or for points of dims
       that the result is not indexed by.
@@ -317,8 +322,8 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
 
     **Leaves alone** computes with an extent that is the size of a result, computes
     whose dynamic results are written in parts that reach differently far, computes
-    with a `norm.scan` or with a reduction that has several results, and every other
-    op. With `explain`, remarks say which ops were fused, and what kept others apart.
+    with a `norm.scan`, and every other op. With `explain`, remarks say which ops
+    were fused, and what kept others apart.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {

@@ -131,6 +131,9 @@ pub enum Step {
         tensor: String,
         /// One coordinate per dim of the tensor.
         access: Vec<Expression>,
+        /// Whether the tensor may have padding, elements that no step writes.
+        #[serde(default, skip_serializing_if = "is_false")]
+        partial: bool,
     },
 }
 
@@ -325,6 +328,7 @@ mod tests {
             value: 0,
             tensor: "y".into(),
             access: vec![],
+            partial: false,
         };
         assert_eq!(program.push(write), 1..1);
         assert_eq!(program.push(constant), 1..2);

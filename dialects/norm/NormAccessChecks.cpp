@@ -563,14 +563,11 @@ private:
     return point;
   }
 
-  LogicalResult checkCovered(size_t buffer, ArrayRef<const Access *> own) {
-    if (!leavesOut(buffer, own))
-      return success();
-    size_t before = conditions.all.size();
-    llvm::SmallBitVector dims(numDims);
-    for (const Access *write : own)
-      dims |= write->dims;
+  /// Requires that each axis of a buffer, or each dynamic one, ends where the writes do.
+  void requireExtents(size_t buffer, ArrayRef<const Access *> own, bool ofStatic) {
     for (size_t axis = 0; axis < own.front()->coordinates.size(); ++axis) {
+      if (!ofStatic && isa<AffineConstantExpr>(sizeOf(buffer, axis)))
+        continue;
       // The greatest coordinate of all writes, if the same write goes furthest for all sizes.
       AffineExpr greatest = rangeWithin(own.front()->coordinates[axis], own.front()->dims).greatest;
       for (const Access *write : own.drop_front()) {
@@ -580,6 +577,20 @@ private:
       }
       require(sizeOf(buffer, axis), greatest + 1, /*isEquality=*/true);
     }
+  }
+
+  LogicalResult checkCovered(size_t buffer, ArrayRef<const Access *> own) {
+    if (llvm::any_of(own, [](const Access *write) { return cast<WriteOp>(write->op).getPartial(); })) {
+      requireExtents(buffer, own, /*ofStatic=*/false);
+      return success();
+    }
+    if (!leavesOut(buffer, own))
+      return success();
+    size_t before = conditions.all.size();
+    llvm::SmallBitVector dims(numDims);
+    for (const Access *write : own)
+      dims |= write->dims;
+    requireExtents(buffer, own, /*ofStatic=*/true);
     if (canHold(dims) && !leavesOut(buffer, own))
       return success();
     conditions.all.truncate(before);

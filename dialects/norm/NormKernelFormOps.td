@@ -262,6 +262,10 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     also when one of them has no points: the value does not vary over them. Writes cover their whole buffer, so that
     none starts at a number that only a launch knows.
 
+    With `partial` on one of its writes a buffer may have padding, elements that none of its writes reaches: they hold
+    what they held before. A buffer that a launch makes, such as scratch, holds anything there. A dynamic axis ends
+    where its writes do.
+
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
     - C2: an index is a dim of the kernel, and no symbol.
@@ -270,15 +274,26 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     - C5: each coordinate lies within the buffer.
     - C6: the buffer is an output.
     - C7: no element is written twice, be it by one write or by two.
-    - C8: every element of the buffer is written.
+    - C8: every element of the buffer is written, unless one of its writes is `partial`.
     - C9: a constant that a coordinate divides by is positive.
 
     C5, C7 and C8 have to hold for some sizes at least. Where they depend on dynamic sizes, they become conditions that
     a launch checks. They are not checked for a tiled kernel, whose guards preserve them.
 
-    Example: `norm.write %8, %y[%m, %n] : memref<?x4096xbf16>`
+    Examples:
+
+    ```mlir
+    norm.write %8, %y[%m, %n] : memref<?x4096xbf16>
+    norm.write %9, %tiles[%m floordiv 128, %m mod 128] {partial} : memref<?x128xi8>  // the last tile may have padding
+    ```
   }];
-  let arguments = (ins Norm_Scalar:$value, Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
+  let arguments = (ins
+    Norm_Scalar:$value,
+    Norm_Buffer:$buffer,
+    Variadic<Index>:$indices,
+    AffineMapAttr:$access,
+    UnitAttr:$partial
+  );
   let assemblyFormat = "$value `,` $buffer `` custom<Access>($indices, $access) attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }

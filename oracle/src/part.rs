@@ -183,6 +183,14 @@ impl Part<'_> {
         Ok(coordinates.collect::<Result<_, _>>()?)
     }
 
+    /// Whether the element at `coordinates` of the tensor is padding, which nothing writes.
+    pub(crate) fn is_padding(&self, coordinates: &[i64]) -> bool {
+        match &self.source {
+            Source::Named { formula, result } => formula.is_padding(result, coordinates),
+            _ => false,
+        }
+    }
+
     /// One past the largest coordinate that the part writes, for each dim of its tensor by itself; 0 along a dim without
     /// points.
     pub(crate) fn reached(&self) -> Result<Vec<i64>, OracleError> {

@@ -177,3 +177,37 @@ func.func @from_four_bits(%q: tensor<?x32xi8>, %s: tensor<?xf8E4M3FN>) -> tensor
   %y = norm.dequantize %q scale(%s : tensor<?xf8E4M3FN>) {block = array<i64: 1, 0>, e2m1} : tensor<?x32xi8> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// Scales of columns of blocks, one after the other.
+// CHECK-LABEL: @column_major(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 2, %{{.*}} = 32)
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[B]], %[[M]]] : tensor<2x?xf32>
+func.func @column_major(%x: tensor<?x64xf32>) -> (tensor<?x64xi8>, tensor<2x?xf32>) {
+  %q, %s = norm.quantize %x scale_layout(column_major) {block = array<i64: 1, 32>} : tensor<?x64xf32> -> tensor<?x64xi8> scale(tensor<2x?xf32>)
+  return %q, %s : tensor<?x64xi8>, tensor<2x?xf32>
+}
+
+// -----
+
+// Scales in tiles of 128 rows and 4 columns, the last of which may have padding.
+// CHECK-LABEL: @swizzled(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 5, %{{.*}} = 32)
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[M]] floordiv 128, %[[B]] floordiv 4, %[[M]] mod 32, (%[[M]] floordiv 32) mod 4, %[[B]] mod 4] {partial} : tensor<?x2x32x4x4xi8>
+func.func @swizzled(%x: tensor<?x160xf32>) -> (tensor<?x160xf8E4M3FN>, tensor<?x2x32x4x4xi8>) {
+  %q, %s = norm.quantize %x scale_layout(swizzled_128x4) {block = array<i64: 1, 32>}
+      : tensor<?x160xf32> -> tensor<?x160xf8E4M3FN> scale(tensor<?x2x32x4x4xi8>)
+  return %q, %s : tensor<?x160xf8E4M3FN>, tensor<?x2x32x4x4xi8>
+}
+
+// -----
+
+// CHECK-LABEL: @from_swizzled(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 5, %{{.*}} = 32)
+// CHECK: norm.read %{{.*}}[%[[M]] floordiv 128, %[[B]] floordiv 4, %[[M]] mod 32, (%[[M]] floordiv 32) mod 4, %[[B]] mod 4] : tensor<?x2x32x4x4xi8>
+func.func @from_swizzled(%q: tensor<?x160xf8E4M3FN>, %s: tensor<?x2x32x4x4xi8>) -> tensor<?x160xf32> {
+  %y = norm.dequantize %q scale(%s : tensor<?x2x32x4x4xi8>) scale_layout(swizzled_128x4) {block = array<i64: 1, 32>}
+      : tensor<?x160xf8E4M3FN> -> tensor<?x160xf32>
+  return %y : tensor<?x160xf32>
+}

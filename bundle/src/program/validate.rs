@@ -96,6 +96,7 @@ impl Program {
                     value,
                     tensor,
                     access,
+                    ..
                 } => {
                     let declared = scope.write(tensor).map_err(error)?;
                     self.check_access(index, declared, sizes, access, types[*value])?;
@@ -360,6 +361,7 @@ mod tests {
                 value: 10,
                 tensor: "w".into(),
                 access: vec![],
+                partial: false,
             });
         });
         assert_eq!(error.message, "no output or intermediate is named 'w'");

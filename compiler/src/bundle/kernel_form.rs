@@ -95,7 +95,7 @@ pub(super) struct Size {
 pub(super) struct WholeRuns {
     /// The axis that is accessed.
     pub accessed: Size,
-    /// Whether it is written. All elements of a result are, so its extent is then a multiple of the length.
+    /// Whether it is written. All elements of a result without padding are, so its extent is then a multiple of the length.
     pub is_written: bool,
     /// The axis whose extent says how many runs there are.
     pub of: Size,
@@ -203,7 +203,7 @@ impl KernelForm {
                 let is_limited = |size: &Size| limits.iter().any(|(limited, _)| limited == size);
                 all.retain(|(size, _)| !runs.iter().any(|runs| runs.accessed == *size) && !is_limited(size));
                 reached.extend(all);
-                let is_written = WriteOp::from_op(op).is_some();
+                let is_written = WriteOp::from_op(op).is_some_and(|write| !write.partial());
                 for (accessed, limit) in limits {
                     let Some(limit) = limit else { continue };
                     if is_written && limit.is_symbol() {
@@ -301,8 +301,8 @@ fn runs<'c>(
     Some((0..access.result_count()).filter_map(of_axis).collect())
 }
 
-/// By axis: how far an access goes. Only for coordinates that are sums of dims alone; coordinates with numbers become
-/// conditions.
+/// By axis: how far an access goes. Only for coordinates that are sums of dims alone, or the quotient of one by a constant; coordinates
+/// with numbers become conditions.
 fn reach(
     first_dim: usize,
     buffer: Value,
@@ -319,7 +319,13 @@ fn reach(
         .collect::<Vec<_>>();
     let mut found = Vec::new();
     for axis in 0..access.result_count() {
-        let Some(form) = LinearForm::of(access.result(axis).ok()?, dims.len(), access.symbol_count()) else {
+        let coordinate = access.result(axis).ok()?;
+        let is_quotient = coordinate.is_floor_div() && coordinate.rhs().is_constant();
+        let (whole, divisor) = match is_quotient {
+            true => (coordinate.lhs(), coordinate.rhs().constant_value()),
+            false => (coordinate, 1),
+        };
+        let Some(form) = LinearForm::of(whole, dims.len(), access.symbol_count()) else {
             continue;
         };
         if form.symbols.iter().any(|factor| *factor != 0) {
@@ -335,7 +341,11 @@ fn reach(
         let end = terms.fold(Expression::Integer(form.constant + 1), |end, (factor, extent)| {
             (extent.clone() - 1) * *factor + end
         });
-        found.push((Size { buffer, axis }, simplified(end)));
+        let end = match divisor {
+            1 => simplified(end),
+            divisor => (simplified(end) - 1).floor_divide(divisor) + 1,
+        };
+        found.push((Size { buffer, axis }, end));
     }
     Some(found)
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::rows::indices;
+use super::scale_layout::ScaleLayout;
 use crate::tensor::Tensor;
 
 /// How a tensor is divided into blocks.
@@ -50,9 +51,9 @@ impl Blocks {
         blocks.collect()
     }
 
-    /// Checks that a tensor has one number per block.
-    pub fn check(&self, name: &str, tensor: &Tensor) -> Result<(), String> {
-        let expected = self.numbers_shape();
+    /// Checks that a tensor has one number per block, in that layout.
+    pub fn check(&self, name: &str, tensor: &Tensor, layout: ScaleLayout) -> Result<(), String> {
+        let expected = layout.stored_shape(&self.numbers_shape());
         match tensor.layout.shape == expected {
             true => Ok(()),
             false => Err(format!(

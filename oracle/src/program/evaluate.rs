@@ -122,6 +122,7 @@ impl<'a> Evaluator<'a> {
                 value,
                 tensor,
                 access,
+                ..
             } => {
                 let mut dims = [dims_of_access(access), self.dims[*value].clone()].concat();
                 dims.sort_unstable();

@@ -21,6 +21,12 @@ norm.kernel @digits(%x: memref<60xf32>, %y: memref<12x5xf32>) space(%n = 60) {
   norm.write %0, %y[%n floordiv 5, %n mod 5] : memref<12x5xf32>
 }
 
+// Tiles of 8, the last of which may have padding: the output ends where the write does.
+norm.kernel @padding(%x: memref<?xf32>, %y: memref<?x8xf32>) space(%n = dim(%x, 0)) {
+  %0 = norm.read %x[%n] : memref<?xf32>
+  norm.write %0, %y[%n floordiv 8, %n mod 8] {partial} : memref<?x8xf32>
+}
+
 // An output written backwards, and an input that uses one dim twice.
 norm.kernel @backwards(%x: memref<15xf32>, %y: memref<8xf32>) space(%n = 8) {
   %0 = norm.read %x[%n * 3 - %n] : memref<15xf32>

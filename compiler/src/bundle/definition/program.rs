@@ -158,6 +158,7 @@ impl Reader {
                     value,
                     tensor,
                     access,
+                    partial: write.partial(),
                 },
                 &[],
             );

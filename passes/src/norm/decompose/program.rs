@@ -16,6 +16,7 @@ mod lengths;
 mod logits;
 mod places;
 mod powers;
+pub(super) mod scale_layout;
 mod statistics;
 
 use melior::ir::{AffineExpr, AffineMap};

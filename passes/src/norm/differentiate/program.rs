@@ -524,6 +524,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
                 buffer,
                 &read.indices(),
                 read.access()?,
+                false,
             )?;
             self.values.b.insert(write);
         }

@@ -91,8 +91,8 @@ pub(super) fn emit<'c: 'a, 'a>(
         let buffer = buffer.ok_or_else(|| PassError::Internal("a write is to no result".to_owned()))?;
         emitter.b.set_location(write.location);
         let (dims, access) = emitter.access(&write.at)?;
-        let value = emitter.value(write.value)?;
-        let write = WriteOp::build(emitter.b.location(), value, buffer, &dims, access)?;
+        let (value, partial) = (emitter.value(write.value)?, write.is_partial);
+        let write = WriteOp::build(emitter.b.location(), value, buffer, &dims, access, partial)?;
         emitter.b.insert(write);
     }
     Ok(compute)
@@ -210,17 +210,15 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
                 let operands = self.operands(operands)?;
                 combine(&self.b, *reduce, &operands)?
             }
-            Kind::Reduce(reduce, operands, dims) => {
+            Kind::Reduce(reduce, operands, dims, nth) => {
                 let operands = self.operands(operands)?;
-                let dims = self
-                    .program
-                    .dims
-                    .iter()
-                    .zip(&self.arguments.dims)
-                    .filter(|(dim, _)| dims.contains(dim));
-                let dims = dims.map(|(_, dim)| *dim).collect::<Vec<_>>();
+                let own = self.program.dims.iter().zip(&self.arguments.dims);
+                let over = own.clone().filter(|(dim, _)| dims.contains(dim));
+                let over = over.map(|(_, dim)| *dim).collect::<Vec<_>>();
+                let nth = own.clone().find(|(dim, _)| Some(**dim) == *nth);
+                let nth = nth.map(|(_, dim)| *dim);
                 let copy = self.b.insert(Operation::clone(&reduce.op()));
-                reductions::set_operands(&self.b, copy, &operands, &dims, None);
+                reductions::set_operands(&self.b, copy, &operands, &over, nth);
                 results(copy)
             }
         };

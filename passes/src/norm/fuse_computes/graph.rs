@@ -60,8 +60,8 @@ pub(super) enum Kind<'c, 'a> {
     Index(AffineExpr<'c>),
     /// A scalar op.
     Op(OperationRef<'c, 'a>, Vec<Use>),
-    /// A reduction over dims.
-    Reduce(ReduceOp<'c, 'a>, Vec<Use>, DimSet),
+    /// A reduction over dims. If a dim counts its results (`nth`), it varies over that dim too.
+    Reduce(ReduceOp<'c, 'a>, Vec<Use>, DimSet, Option<Dim>),
     /// Two partial results of a reduction, combined: first those of one side, then those of the other.
     Combine(ReduceOp<'c, 'a>, Vec<Use>),
 }
@@ -70,7 +70,7 @@ impl Kind<'_, '_> {
     /// The operands of the node.
     pub(super) fn operands(&self) -> &[Use] {
         match self {
-            Kind::Op(_, operands) | Kind::Reduce(_, operands, _) | Kind::Combine(_, operands) => operands,
+            Kind::Op(_, operands) | Kind::Reduce(_, operands, ..) | Kind::Combine(_, operands) => operands,
             _ => &[],
         }
     }
@@ -95,6 +95,8 @@ pub(super) struct Write<'c, 'a> {
     /// One coordinate for each axis.
     pub(super) at: Vec<AffineExpr<'c>>,
     pub(super) value: Use,
+    /// Whether writes leave out elements of the tensor.
+    pub(super) is_partial: bool,
     pub(super) location: Location<'c>,
 }
 
@@ -105,6 +107,7 @@ impl<'c, 'a> Write<'c, 'a> {
             tensor: self.tensor,
             at: self.at.iter().map(|at| replace(*at, dims, context)).collect(),
             value,
+            is_partial: self.is_partial,
             location: self.location,
         }
     }
@@ -150,7 +153,7 @@ enum Identity {
     Scalar(usize),
     Index(usize),
     Op(Signature, Vec<Use>),
-    Reduce(Signature, Vec<Use>, DimSet),
+    Reduce(Signature, Vec<Use>, DimSet, Option<Dim>),
     Combine(Signature, Vec<Use>),
 }
 
@@ -281,8 +284,9 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         match &entry.kind {
             Kind::Read(_, at) => entry.dims = at.iter().flat_map(|at| dims_of(*at)).collect(),
             Kind::Index(at) => entry.dims = dims_of(*at),
-            Kind::Reduce(_, _, dims) => {
+            Kind::Reduce(_, _, dims, nth) => {
                 entry.dims = &entry.dims - dims;
+                entry.dims.extend(nth);
                 entry.reductions.insert(node);
             }
             Kind::Scalar(_) | Kind::Op(..) | Kind::Combine(..) => {}
@@ -313,6 +317,16 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
     /// The nodes of a program, in order.
     pub(super) fn nodes_of(&self, program: &Program<'c, 'a>) -> BTreeSet<Node> {
         self.reachable(program.writes.iter().map(|write| write.value.node))
+    }
+
+    /// The dims that count the results of a program's reductions.
+    pub(super) fn counting(&self, program: &Program<'c, 'a>) -> DimSet {
+        let nodes = self.nodes_of(program).into_iter();
+        let counting = nodes.filter_map(|node| match &self.nodes[node].kind {
+            Kind::Reduce(.., nth) => *nth,
+            _ => None,
+        });
+        counting.collect()
     }
 
     /// The tensors that a program reads, each once.
@@ -367,8 +381,8 @@ fn identity(kind: &Kind<'_, '_>) -> Identity {
         Kind::Scalar(value) => Identity::Scalar(key(*value)),
         Kind::Index(at) => Identity::Index(unique(at)),
         Kind::Op(op, operands) => Identity::Op(signature(*op), operands.clone()),
-        Kind::Reduce(reduce, operands, dims) => {
-            Identity::Reduce(signature(reduce.op()), operands.clone(), dims.clone())
+        Kind::Reduce(reduce, operands, dims, nth) => {
+            Identity::Reduce(signature(reduce.op()), operands.clone(), dims.clone(), *nth)
         }
         Kind::Combine(reduce, operands) => Identity::Combine(signature(reduce.op()), operands.clone()),
     }

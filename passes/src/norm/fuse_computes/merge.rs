@@ -3,13 +3,15 @@
 //! A value of the first program that the second one reads is computed where it is read. A value that depends on no reduction may be
 //! read at any coordinates. The result of a reduction is computed only once, so it has to be read at the dims that it is kept for, by
 //! points that the first program has too: then the CTA that holds a row for the reduction also holds it for what follows. Two
-//! reductions fit if the dims of one are a subset of the other's, or if one of them is last: its results are only written.
+//! reductions fit if the dims of one are a subset of the other's, or if one of them is last: its results are only written. What fits with
+//! a reduction that has several results is in [`counting`].
 
 use std::collections::{BTreeSet, HashMap};
 
 use melior::ir::{AffineExpr, Value};
 
 use super::{
+    counting,
     graph::{Dim, DimSet, Dims, Graph, Kind, Node, Program, Use, Write, dims_of, replace, replace_in_guard},
     instantiate::{Bound, instantiate, moved},
     spaces::Match,
@@ -36,6 +38,7 @@ pub(super) fn merge<'c: 'a, 'a>(
     let kept = kept.cloned().collect::<Vec<_>>();
     let matched = match_spaces(graph, (first, second), &read, &behind, !kept.is_empty());
     check_spaces(
+        graph,
         (first, second),
         &matched,
         &read,
@@ -81,6 +84,7 @@ pub(super) fn merge<'c: 'a, 'a>(
     let is_worse = |count: fn(&Graph<'c, 'a>, &Program<'c, 'a>) -> usize| {
         count(graph, &merged) > count(graph, first) + count(graph, second)
     };
+    counting::check(graph, &merged, [first, second])?;
     if is_worse(crossings) {
         return Err(Stop::Crossing);
     }
@@ -113,17 +117,24 @@ fn match_spaces<'c: 'a, 'a>(
             }
         }
         matched.shared_reads(graph, first, second);
+        // A dim that counts results is in no relation to elements that are as many.
+        let counting = graph.counting(second);
+        let not_counting = second.dims.iter().copied();
+        let not_counting = not_counting.filter(|dim| !counting.contains(dim));
+        let not_counting = not_counting.collect::<Vec<_>>();
         for node in behind {
-            if let Kind::Reduce(_, _, dims) = &graph.entry(*node).kind {
-                matched.reduced(graph, dims, &second.dims);
+            if let Kind::Reduce(_, _, dims, _) = &graph.entry(*node).kind {
+                matched.reduced(graph, dims, &not_counting);
             }
         }
     }
     matched
 }
 
-/// Checks that two programs fit into one space.
+/// Checks that two programs fit into one space. The points of a dim that counts the results of a reduction are all in the CTA that
+/// holds what the reduction ranges over, so that what is computed before is there too.
 fn check_spaces<'c: 'a, 'a>(
+    graph: &Graph<'c, 'a>,
     (first, second): (&Program<'c, 'a>, &Program<'c, 'a>),
     matched: &Match<'c>,
     read: &[ReadOf<'c, 'a>],
@@ -142,7 +153,8 @@ fn check_spaces<'c: 'a, 'a>(
     }
     let at = read.iter().flat_map(|(_, at)| at).flat_map(|at| dims_of(*at));
     let at = at.collect::<DimSet>();
-    let sees = |dim: &Dim| matched.of_consumer.contains(dim) || at.contains(dim);
+    let counting = graph.counting(second);
+    let sees = |dim: &Dim| matched.of_consumer.contains(dim) || at.contains(dim) || counting.contains(dim);
     match has_reductions && !second.dims.iter().all(sees) {
         true => Err(Stop::Wider),
         false => Ok(()),
@@ -236,7 +248,7 @@ fn dims<'c: 'a, 'a>(
     let mut used = DimSet::new();
     for node in graph.nodes_of(merged) {
         used.extend(&graph.entry(node).dims);
-        if let Kind::Reduce(_, _, dims) = &graph.entry(node).kind {
+        if let Kind::Reduce(_, _, dims, _) = &graph.entry(node).kind {
             used.extend(dims);
         }
     }
@@ -325,9 +337,17 @@ fn guards_of<'c: 'a, 'a>(
         }
     }
     for node in graph.nodes_of(merged) {
-        let Kind::Reduce(_, operands, over) = &graph.entry(node).kind else {
+        let Kind::Reduce(_, operands, over, nth) = &graph.entry(node).kind else {
             continue;
         };
+        // A reduction with several results ranges over all points of its dims.
+        let counts_guarded = |guard: &Guard<'c>| {
+            let of_guard = guards::dims_of(guard);
+            nth.is_some_and(|nth| of_guard.contains(&nth) || !of_guard.is_disjoint(over))
+        };
+        if found.iter().any(counts_guarded) {
+            return Err(Stop::Guards);
+        }
         let mut known = over.clone();
         known.extend(
             operands

@@ -369,6 +369,40 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
 "#,
 };
 
+/// A normalized row in blocks of half of it, whose scales are in tiles of 128 rows and 4 columns with padding, and back.
+pub const SWIZZLED: Graph = Graph {
+    name: "rms_norm, fp8 with swizzled scales, and back",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
+    -> (tensor<?x$Nxf8E4M3FN> {norm.name = "q"}, tensor<?x1x32x4x4xf8E8M0FNU> {norm.name = "s", norm.sizes = ["tiles", "", "", "", ""]},
+        tensor<?x$Nxf32> {norm.name = "y"}) {
+  %n = norm.rms_norm %x {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$X>
+  %q, %s = norm.quantize %n scale_layout(swizzled_128x4) {block = array<i64: 1, $H>, round_down}
+      : tensor<?x$Nx$X> -> tensor<?x$Nxf8E4M3FN> scale(tensor<?x1x32x4x4xf8E8M0FNU>)
+  %y = norm.dequantize %q scale(%s : tensor<?x1x32x4x4xf8E8M0FNU>) scale_layout(swizzled_128x4) {block = array<i64: 1, $H>}
+      : tensor<?x$Nxf8E4M3FN> -> tensor<?x$Nxf32>
+  return %q, %s, %y : tensor<?x$Nxf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>, tensor<?x$Nxf32>
+}
+"#,
+};
+
+/// Maxima of rows in tiles of 8, in kernel form: what the last tile has beyond the rows is not written.
+pub const TILES: Graph = Graph {
+    name: "maxima of rows in tiles with padding",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?x8x$X> {norm.name = "y", norm.sizes = ["tiles", ""]}) {
+  %y = norm.compute(%a = %x : tensor<?x$Nx$X>) -> (%o : tensor<?x8x$X>) space(%m = dim(%a, 0), %n = $N) {
+    %0 = norm.read %a[%m, %n] : tensor<?x$Nx$X>
+    %1 = norm.reduce max %0 over(%n) : $X
+    norm.write %1, %o[%m floordiv 8, %m mod 8] {partial} : tensor<?x8x$X>
+  }
+  return %y : tensor<?x8x$X>
+}
+"#,
+};
+
 /// Rows split into heads that are normalized separately and joined again, as exporters write it.
 pub const HEADS: Graph = Graph {
     name: "heads, rms_norm, joined",

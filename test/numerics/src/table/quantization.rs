@@ -319,6 +319,70 @@ const BLOCKS_OF_576: &[Call] = &[
     },
 ];
 
+/// Scales in other layouts, of rows of 128 elements.
+const LAYOUTS: &[Call] = &[
+    Call {
+        name: "quantize blocks of 32 with scales by columns",
+        keywords: "scale_layout(column_major)",
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "4x?xf32"), ("amax", "?x4xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 32 as MXFP8 with swizzled scales",
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 32>, round_down",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x1x32x4x4xf8E8M0FNU")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 16 as NVFP4 with swizzled scales",
+        operands: &[("tensor_scale", "f32")],
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 16>, e2m1",
+        results: &[("q", "?x64xi8"), ("scale", "?x2x32x4x4xf8E4M3FN")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize by scales by columns",
+        op: "dequantize",
+        x: "?xNxf8E4M3FN",
+        operands: &[("scale", "2x?xf32")],
+        keywords: "scale_layout(column_major)",
+        attributes: "block = array<i64: 1, 64>",
+        ..PLAIN
+    },
+];
+
+/// Scales whose tiles have padding along rows and columns, of rows of 192 elements.
+const PADDED: &[Call] = &[
+    Call {
+        name: "quantize blocks of 32 with scales in tiles that have padding",
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x2x32x4x4xi8")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize a batch with scales in tiles that have padding",
+        x: "2x200xNxX",
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 1, 64>",
+        results: &[("q", "2x200xNxi8"), ("scale", "2x2x1x32x4x4xi8")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize by scales in tiles that have padding",
+        op: "dequantize",
+        x: "300xNxf8E4M3FN",
+        operands: &[("scale", "3x2x32x4x4xi8")],
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("y", "300xNxY")],
+        ..PLAIN
+    },
+];
+
 /// Every case of quantization.
 pub fn cases(cases: &mut Vec<Case>) {
     for call in ROWS {
@@ -338,6 +402,7 @@ pub fn cases(cases: &mut Vec<Case>) {
         }
         fills(cases, call, 128);
     }
+    layouts(cases);
     for call in BLOCKS_OF_ROWS {
         for (rows, x) in [(0, BF16), (32, F16), (160, F32), (1, BF16), (45, F32)] {
             let mut case = plain(Op::Named(call), x, 128);
@@ -356,6 +421,19 @@ pub fn cases(cases: &mut Vec<Case>) {
             let mut case = plain(Op::Named(call), x, 576);
             case.run.rows = rows;
             cases.push(case);
+        }
+    }
+}
+
+/// Every layout of scales, with full tiles and with tiles that have padding.
+fn layouts(cases: &mut Vec<Case>) {
+    for (calls, columns) in [(LAYOUTS, 128), (PADDED, 192)] {
+        for call in calls {
+            for (rows, x) in [(0, BF16), (1, F32), (100, BF16), (128, F16), (300, BF16)] {
+                let mut case = plain(Op::Named(call), x, columns);
+                case.run.rows = rows;
+                cases.push(case);
+            }
         }
     }
 }
