@@ -302,6 +302,11 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
       neither are a subset of the other's, and neither is last, so that its results
       would only be written;
     - all points would wait for a reduction over dynamic extents to a single value;
+    - the results of a reduction with several results are needed at coordinates
+      other than the dim that counts them;
+    - such a reduction ranges over more than 128 KB of values, which a CTA does not
+      hold, and each of its passes would compute more than before, or there would
+      be more passes;
     - a result that may share the memory of an argument would be written where
       other points read the argument: at other coordinates, or for points of dims
       that the result is not indexed by.
@@ -317,8 +322,8 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
 
     **Leaves alone** computes with an extent that is the size of a result, computes
     whose dynamic results are written in parts that reach differently far, computes
-    with a `norm.scan` or with a reduction that has several results, and every other
-    op. With `explain`, remarks say which ops were fused, and what kept others apart.
+    with a `norm.scan`, and every other op. With `explain`, remarks say which ops
+    were fused, and what kept others apart.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
@@ -484,7 +489,7 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
       stride, all static;
     - every reduction is over both or neither, every scan is along both or
       neither, and neither counts the results of a reduction;
-    - nothing computes with their coordinates;
+    - nothing computes with their coordinates, and no guard is over them;
     - every read is known to use the whole of the inner axis.
 
     The kernel's buffers are collapsed accordingly, its extents are over the axes
@@ -710,7 +715,8 @@ def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
     schedule, computes these values from the results, which the second one leaves in scratch.
 
     **Leaves alone** kernels without such a factor. What does not depend on the reductions stays in the first kernel. There, the
-    `split` factor of another dim becomes a grid factor if all reductions over that dim depend on these.
+    `split` factor of another dim becomes a grid factor if all reductions over that dim depend on these. A kernel that is left with
+    guards is marked by `norm.part`: its accesses have been checked before.
 
     ```mlir
     func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
@@ -731,7 +737,8 @@ def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
       return
     }
     norm.kernel @sum_0(%x: memref<?x64xf32>, %p: memref<8x64xf32>) space(%q = dim(%x, 0) ceildiv 8, %s = 8, %n = 64)
-        where(%q * 8 + %s < dim(%x, 0)) schedule(#norm.schedule<spread = [[loop], [grid], [lane(32), vector(2)]]>) {
+        where(%q * 8 + %s < dim(%x, 0)) schedule(#norm.schedule<spread = [[loop], [grid], [lane(32), vector(2)]]>)
+        attributes {norm.part} {
       %0 = norm.read %x[%q * 8 + %s, %n] : memref<?x64xf32>
       %1 = norm.reduce add %0 over(%q) : f32
       norm.write %1, %p[%s, %n] : memref<8x64xf32>

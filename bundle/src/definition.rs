@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::element::Element;
 use crate::expression::Expression;
 use crate::manifest::Function;
-use crate::program::{Number, Program};
+use crate::program::{Number, Program, Step};
 
 /// The definition of a function.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,17 @@ pub enum Statement {
     Named(NamedOp),
     /// A scalar program over an iteration space.
     Program(Program),
+}
+
+impl Statement {
+    /// Whether the statement may leave padding of a tensor, elements that it does not write.
+    pub fn leaves_padding(&self, tensor: &str) -> bool {
+        let Statement::Program(program) = self else {
+            return false;
+        };
+        let mut steps = program.steps.iter();
+        steps.any(|step| matches!(step, Step::Write { tensor: of, partial: true, .. } if of == tensor))
+    }
 }
 
 /// An op of the `norm` dialect, with its operands, results and attributes by their ODS names.

@@ -25,6 +25,10 @@ pub type Value = usize;
 pub struct Program {
     /// The extent of each dim: a constant or an expression over the function's size symbols.
     pub space: Vec<Expression>,
+    /// Guards, each a pair of expressions over dims and size symbols. A guard concerns what uses all of its dims: there are only points at
+    /// which its first side is less than the second, so that at others nothing is read or written, and no reduction ranges over them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<[Expression; 2]>,
     /// The steps, each using only values defined before it.
     pub steps: Vec<Step>,
 }
@@ -127,6 +131,9 @@ pub enum Step {
         tensor: String,
         /// One coordinate per dim of the tensor.
         access: Vec<Expression>,
+        /// Whether the tensor may have padding, elements that no step writes.
+        #[serde(default, skip_serializing_if = "is_false")]
+        partial: bool,
     },
 }
 
@@ -259,6 +266,14 @@ pub fn dim_of_symbol(name: &str) -> Option<usize> {
 }
 
 impl Program {
+    /// The guards that concern what uses `dims`.
+    pub fn guards_over(&self, dims: &[usize]) -> impl Iterator<Item = &[Expression; 2]> {
+        let dims = dims.to_vec();
+        self.guards
+            .iter()
+            .filter(move |guard| dims_of_access(*guard).iter().all(|dim| dims.contains(dim)))
+    }
+
     /// Appends a step and returns the numbers of the values it defines. A builder that keeps these needs no count
     /// of its own.
     pub fn push(&mut self, step: Step) -> Range<Value> {
@@ -313,6 +328,7 @@ mod tests {
             value: 0,
             tensor: "y".into(),
             access: vec![],
+            partial: false,
         };
         assert_eq!(program.push(write), 1..1);
         assert_eq!(program.push(constant), 1..2);

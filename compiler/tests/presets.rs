@@ -81,6 +81,44 @@ fn pairs_halve_the_last_axis_of_what_holds_them() {
 }
 
 #[test]
+fn the_last_block_of_an_axis_may_be_shorter() {
+    let mut preset = preset("quantize", "m,576");
+    preset.choices.insert("block", "128,128".to_owned());
+    let text = parsed(&preset).unwrap();
+    assert!(
+        text.contains("tensor<?x576xbf16> -> tensor<?x576xf8E4M3FN> scale(tensor<?x5xf32>)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn scales_have_the_shape_of_their_layout() {
+    let of = |shape: &str, block: &str, layout: &str| {
+        let mut preset = preset("quantize", shape);
+        let wanted = Wanted::Present(Some("f8E8M0FNU".to_owned()));
+        preset.tensors.insert("scale", wanted);
+        preset.choices.insert("block", block.to_owned());
+        preset.choices.insert("scale_layout", layout.to_owned());
+        parsed(&preset)
+    };
+    for (shape, block, layout, scale) in [
+        ("300,192", "1,32", "linear", "300x6"),
+        ("300,192", "1,32", "column_major", "6x300"),
+        ("300,192", "1,32", "swizzled_128x4", "3x2x32x4x4"),
+        ("2,m,4096", "1,1,32", "column_major", "2x128x?"),
+        ("2,m,4096", "1,1,32", "swizzled_128x4", "2x?x32x32x4x4"),
+    ] {
+        let text = of(shape, block, layout).unwrap();
+        assert!(
+            text.contains(&format!("scale(tensor<{scale}xf8E8M0FNU>)")),
+            "{text}"
+        );
+    }
+    let refused = of("300,192", "1,0", "swizzled_128x4").unwrap_err();
+    assert!(refused.contains("blocks along at least two axes"), "{refused}");
+}
+
+#[test]
 fn every_op_is_valid_with_all_that_it_may_have() {
     for op in OPS {
         let mut preset = preset(op.mnemonic, SHAPE);

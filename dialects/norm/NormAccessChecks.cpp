@@ -7,7 +7,8 @@
 // element, the elements that no point writes. MLIR's Presburger library decides it exactly for affine coordinates with
 // floordiv, ceildiv and mod by constants. Where the set is empty for some sizes only, or for some numbers that a launch passes,
 // interval arithmetic gives a condition on these, and the question is asked again under it: a condition that is found is always
-// enough. It may ask more than is needed where a coordinate uses one dim twice, or where a dim has no points.
+// enough. It may ask more than is needed where a coordinate uses one dim twice, or where a dim has no points. A guard of the space
+// limits the points of an access that uses all of the guard's dims.
 //
 // Most accesses have a dim for each axis. What their ranges say (NormAffineRanges.h) needs no set, which would say the same
 // and take longer.
@@ -56,6 +57,14 @@ struct Access {
   llvm::SmallBitVector dims;
 };
 
+/// A guard of the space: there are only points with `lhs < rhs`.
+struct Guard {
+  /// Over the dims, and sizes as symbols.
+  AffineExpr lhs, rhs;
+  /// The dims of both sides.
+  llvm::SmallBitVector dims;
+};
+
 /// A point of a system, dims first and then sizes and numbers.
 using Point = SmallVector<DynamicAPInt, 8>;
 
@@ -65,10 +74,11 @@ public:
       : op(op), context(op->getContext()), body(body), numBuffers(numBuffers), numDims(numDims),
         firstDim(body.getNumArguments() - numDims), conditions(conditions) {}
 
-  /// Checks the space with these extents over `sizes`, pairs (buffer, axis). A buffer from `firstOutput` on must be written, and
-  /// one before it must not be. Without `firstOutput`, every buffer that is written is an output.
-  LogicalResult run(AffineMap extents, ArrayRef<int64_t> sizes, std::optional<size_t> firstOutput) {
-    if (failed(readExtents(extents, sizes)) || failed(readAccesses()) || failed(checkUses(firstOutput)))
+  /// Checks the space with these extents and guards over `sizes`, pairs (buffer, axis). A buffer from `firstOutput` on must be
+  /// written, and one before it must not be. Without `firstOutput`, every buffer that is written is an output.
+  LogicalResult run(AffineMap extents, std::optional<AffineMap> guards, ArrayRef<int64_t> sizes,
+                    std::optional<size_t> firstOutput) {
+    if (failed(readSpace(extents, guards, sizes)) || failed(readAccesses()) || failed(checkUses(firstOutput)))
       return failure();
     for (const Access &write : writes)
       if (failed(checkBounds(write)))
@@ -103,7 +113,7 @@ private:
     return getAffineSymbolExpr(found - conditions.symbols.begin(), context);
   }
 
-  LogicalResult readExtents(AffineMap map, ArrayRef<int64_t> sizes) {
+  LogicalResult readSpace(AffineMap map, std::optional<AffineMap> ofGuards, ArrayRef<int64_t> sizes) {
     SmallVector<AffineExpr> replacements;
     for (size_t i = 0; i < sizes.size(); i += 2)
       replacements.push_back(sizeOf(sizes[i], sizes[i + 1]));
@@ -122,6 +132,19 @@ private:
                                  << " multiplies or divides sizes; supported: sums of sizes, and their multiples, "
                                     "quotients and remainders by constants that fit 64 bits";
       extents.push_back(replaced);
+    }
+    for (size_t i = 0; ofGuards && i + 1 < ofGuards->getNumResults(); i += 2) {
+      Guard guard{ofGuards->getResult(i).replaceSymbols(replacements), ofGuards->getResult(i + 1).replaceSymbols(replacements),
+                  llvm::SmallBitVector(numDims)};
+      for (AffineExpr side : {guard.lhs, guard.rhs}) {
+        if (!side.isPureAffine() || !largestFactor(side))
+          return op->emitOpError() << "unsupported: a guard that multiplies or divides dims and sizes by each other; supported: "
+                                      "their sums, and multiples, quotients and remainders by constants that fit 64 bits";
+        for (size_t dim = 0; dim < numDims; ++dim)
+          if (side.isFunctionOfDim(dim))
+            guard.dims.set(dim);
+      }
+      guards.push_back(std::move(guard));
     }
     return success();
   }
@@ -202,13 +225,72 @@ private:
     return system;
   }
 
-  /// Constrains each of `dims`, moved on by `shift` positions, to its extent.
+  /// Constrains `dims`, each moved on by `shift` positions, to their extents and by the guards that concern them.
   void addDims(System &system, const llvm::SmallBitVector &dims, unsigned shift = 0) {
     for (unsigned dim : dims.set_bits()) {
       AffineExpr index = getAffineDimExpr(dim + shift, context);
       system.atLeastZero(index);
       system.atLeastZero(extents[dim] - 1 - index);
     }
+    SmallVector<AffineExpr> shifted;
+    for (unsigned dim = 0; dim < numDims; ++dim)
+      shifted.push_back(getAffineDimExpr(dim + shift, context));
+    for (const Guard &guard : guards)
+      if (concerns(guard, dims))
+        system.atLeastZero((guard.rhs - 1 - guard.lhs).replaceDims(shifted));
+  }
+
+  /// Whether a guard concerns an access by `dims`: one that uses all dims of the guard.
+  static bool concerns(const Guard &guard, const llvm::SmallBitVector &dims) { return !guard.dims.test(dims); }
+
+  /// Returns the number of values from zero on that a guard leaves a coordinate, which is the guard's left side, or that side times
+  /// a factor and a sum of dims whose values are the numbers below the factor. Returns null for another coordinate, or one of which
+  /// the guard may leave more than `count`.
+  AffineExpr leftBy(const Guard &guard, AffineExpr coordinate, AffineExpr count) {
+    unsigned numSymbols = conditions.symbols.size();
+    SmallVector<std::pair<int64_t, unsigned>> terms, own;
+    bool isLimited = llvm::any_of(llvm::seq<unsigned>(0, numDims), [&](unsigned dim) { return guard.rhs.isFunctionOfDim(dim); });
+    if (isLimited || !collectTerms(coordinate, terms) || !collectTerms(guard.lhs, own) || own.empty())
+      return {};
+    auto *term = llvm::find_if(terms, [&](auto term) { return term.second == own.front().second; });
+    if (term == terms.end() || own.front().first == 0 || term->first % own.front().first != 0)
+      return {};
+    int64_t factor = term->first / own.front().first;
+    Range rest = rangeOf(simplifyAffineExpr(coordinate - guard.lhs * factor, numDims, numSymbols), extents);
+    if (factor < 1 || rest.least != constant(0) || simplifyAffineExpr(rest.greatest, 0, numSymbols) != constant(factor - 1))
+      return {};
+    AffineExpr left = guard.rhs * factor;
+    System more = sizesSystem();
+    more.atLeastZero(left - 1 - count);
+    return sample(more, 0) ? AffineExpr() : left;
+  }
+
+  /// An interval that contains the values of a coordinate of an access by `dims`, as `rangeOf` gives it and guards narrow it.
+  Range rangeWithin(AffineExpr coordinate, const llvm::SmallBitVector &dims) {
+    Range range = rangeOf(coordinate, extents);
+    for (const Guard &guard : guards)
+      if (concerns(guard, dims))
+        if (AffineExpr count = leftBy(guard, coordinate, range.greatest + 1))
+          range.greatest = count - 1;
+    return range;
+  }
+
+  /// Returns the extents of the box of elements that a write reaches each exactly once; none if it reaches others, or possibly.
+  std::optional<SmallVector<AffineExpr>> boxWithin(const Access &write) {
+    std::optional<SmallVector<AffineExpr>> box = boxOf(write.coordinates, extents);
+    for (const Guard &guard : guards) {
+      if (!box || !concerns(guard, write.dims))
+        continue;
+      bool isLeft = false;
+      for (auto [axis, coordinate] : llvm::enumerate(write.coordinates))
+        if (AffineExpr count = leftBy(guard, coordinate, (*box)[axis])) {
+          (*box)[axis] = count;
+          isLeft = true;
+        }
+      if (!isLeft)
+        return std::nullopt;
+    }
+    return box;
   }
 
   /// The points of a system over `count` dims and all symbols.
@@ -307,7 +389,7 @@ private:
     for (auto [axis, coordinate] : llvm::enumerate(access.coordinates)) {
       AffineExpr size = sizeOf(access.buffer, axis);
       for (bool isAbove : {false, true}) {
-        Range range = rangeOf(coordinate, extents);
+        Range range = rangeWithin(coordinate, access.dims);
         if (isNeverNegative(isAbove ? size - 1 - range.greatest : range.least))
           continue;
         System system = sizesSystem();
@@ -434,7 +516,7 @@ private:
 
   /// Whether there are sizes for which none of the writes reaches some element of the buffer.
   bool leavesOut(size_t buffer, ArrayRef<const Access *> own) {
-    std::optional<SmallVector<AffineExpr>> box = own.size() == 1 ? boxOf(own.front()->coordinates, extents) : std::nullopt;
+    std::optional<SmallVector<AffineExpr>> box = own.size() == 1 ? boxWithin(*own.front()) : std::nullopt;
     if (!box)
       return uncovered(buffer, own).has_value();
     // The last element along an axis lies beyond the box.
@@ -481,23 +563,34 @@ private:
     return point;
   }
 
+  /// Requires that each axis of a buffer, or each dynamic one, ends where the writes do.
+  void requireExtents(size_t buffer, ArrayRef<const Access *> own, bool ofStatic) {
+    for (size_t axis = 0; axis < own.front()->coordinates.size(); ++axis) {
+      if (!ofStatic && isa<AffineConstantExpr>(sizeOf(buffer, axis)))
+        continue;
+      // The greatest coordinate of all writes, if the same write goes furthest for all sizes.
+      AffineExpr greatest = rangeWithin(own.front()->coordinates[axis], own.front()->dims).greatest;
+      for (const Access *write : own.drop_front()) {
+        AffineExpr other = rangeWithin(write->coordinates[axis], write->dims).greatest;
+        if (auto beyond = dyn_cast<AffineConstantExpr>(other - greatest); beyond && beyond.getValue() > 0)
+          greatest = other;
+      }
+      require(sizeOf(buffer, axis), greatest + 1, /*isEquality=*/true);
+    }
+  }
+
   LogicalResult checkCovered(size_t buffer, ArrayRef<const Access *> own) {
+    if (llvm::any_of(own, [](const Access *write) { return cast<WriteOp>(write->op).getPartial(); })) {
+      requireExtents(buffer, own, /*ofStatic=*/false);
+      return success();
+    }
     if (!leavesOut(buffer, own))
       return success();
     size_t before = conditions.all.size();
     llvm::SmallBitVector dims(numDims);
     for (const Access *write : own)
       dims |= write->dims;
-    for (size_t axis = 0; axis < own.front()->coordinates.size(); ++axis) {
-      // The greatest coordinate of all writes, if the same write goes furthest for all sizes.
-      AffineExpr greatest = rangeOf(own.front()->coordinates[axis], extents).greatest;
-      for (const Access *write : own.drop_front()) {
-        AffineExpr other = rangeOf(write->coordinates[axis], extents).greatest;
-        if (auto beyond = dyn_cast<AffineConstantExpr>(other - greatest); beyond && beyond.getValue() > 0)
-          greatest = other;
-      }
-      require(sizeOf(buffer, axis), greatest + 1, /*isEquality=*/true);
-    }
+    requireExtents(buffer, own, /*ofStatic=*/true);
     if (canHold(dims) && !leavesOut(buffer, own))
       return success();
     conditions.all.truncate(before);
@@ -549,6 +642,7 @@ private:
   size_t numSizes = 0;
   Conditions &conditions;
   SmallVector<AffineExpr> extents;
+  SmallVector<Guard> guards;
   SmallVector<Access> reads, writes;
 };
 
@@ -559,12 +653,12 @@ FailureOr<Conditions> mlir::norm::conditionsOf(Operation *op) {
   auto check = [&](auto space, std::optional<size_t> firstOutput) {
     AffineMap extents = space.getExtents();
     Checker checker(op, space.getBody().front(), space.getNumBuffers(), extents.getNumResults(), conditions);
-    return checker.run(extents, space.getSizes(), firstOutput);
+    return checker.run(extents, space.getGuards(), space.getSizes(), firstOutput);
   };
   if (auto compute = dyn_cast<ComputeOp>(op)) {
     if (succeeded(check(compute, compute.getNumBuffers() - compute.getNumResults())))
       return conditions;
-  } else if (auto kernel = dyn_cast<KernelOp>(op); kernel && !kernel.getRoles() && !kernel.getGuards()) {
+  } else if (auto kernel = dyn_cast<KernelOp>(op); kernel && !kernel.getRoles() && !kernel->hasAttr(PART)) {
     if (succeeded(check(kernel, std::nullopt)))
       return conditions;
   }

@@ -31,8 +31,11 @@ struct Conditions {
   SmallVector<std::pair<int64_t, int64_t>> symbols;
 };
 
-/// Checks every access of a norm.compute or an untiled norm.kernel, whose other constraints hold: accesses stay in
-/// bounds, and every element of an output is written once. Errors are emitted at the access; what depends on dynamic
+/// Marks a kernel with guards that a split of a reduction has left: it was checked before the split.
+inline constexpr StringRef PART = "norm.part";
+
+/// Checks every access of a norm.compute or an untiled norm.kernel that is no part of one, whose other constraints hold: accesses
+/// stay in bounds, and every element of an output is written once. Errors are emitted at the access; what depends on dynamic
 /// sizes or on numbers is in the result. Fails for another op too.
 FailureOr<Conditions> conditionsOf(Operation *op);
 

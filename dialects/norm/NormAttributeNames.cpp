@@ -17,7 +17,7 @@ static constexpr StringRef tensorAttributes[] = {"norm.align",     "norm.buffer"
                                                  "norm.output",    "norm.sizes"};
 
 /// The attributes of a host function, of the function that a kernel becomes, and of a host function's scratch (README.md).
-static constexpr StringRef opAttributes[] = {"norm.choice",   "norm.gradient", "norm.name",
+static constexpr StringRef opAttributes[] = {"norm.choice",   "norm.gradient", "norm.name",    "norm.part",
                                              "norm.schedule", "norm.scratch",  "norm.sharded",
                                              "norm.zeroed"};
 

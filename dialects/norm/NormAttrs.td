@@ -52,6 +52,14 @@ def Norm_LossReduction : I32EnumAttr<"LossReduction", "what is taken of the loss
   let cppNamespace = "::mlir::norm";
 }
 
+def Norm_ScaleLayout : I32EnumAttr<"ScaleLayout", "the order of scales in memory", [
+    I32EnumAttrCase<"Linear", 0, "linear">,
+    I32EnumAttrCase<"ColumnMajor", 1, "column_major">,
+    I32EnumAttrCase<"Swizzled128x4", 2, "swizzled_128x4">
+  ]> {
+  let cppNamespace = "::mlir::norm";
+}
+
 //===----------------------------------------------------------------------===//
 // Schedules
 //===----------------------------------------------------------------------===//

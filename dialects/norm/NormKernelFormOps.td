@@ -14,11 +14,23 @@ def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, N
     fills, every element exactly once), the scalars among the inputs and the dims of the space, in this order. A scalar is
     a value that varies over no dim.
 
+    The space is the box of its dims, less the points at which a guard of `where` fails: there is no such point, so that
+    nothing is read or written there, and no reduction ranges over it. A guard concerns what uses all of its dims: an
+    access by them, and a reduction that ranges or varies over each of them. So blocks of an axis may end in one that is
+    shorter than the others.
+
+    Attributes, for `n` dims and `s` sizes:
+    - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
+    - `guards`: `(n)[s] -> (lhs0, rhs0, lhs1, rhs1, ...)`, each pair meaning `lhs < rhs`.
+
     Constraints:
     - C1: the block's arguments are the tensors among the inputs, the results, the scalars, and one `index` per dim.
     - C2: each extent is over sizes of the inputs or results, and each such size names an axis that exists.
     - C3: each result that can hold an element is written.
-    - C4: a constant that an extent divides by is positive.
+    - C4: a constant that an extent or a guard divides by is positive.
+    - C5: guards come in pairs and are over the compute's dims and sizes.
+    - C6: a reduction over a dim of a guard ranges or varies over all of the guard's dims and has no `nth`, and no scan is
+      along a dim of a guard.
 
     Example, the sum of each row:
 
@@ -41,11 +53,23 @@ def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, N
       norm.write %2, %o[%m] : tensor<?xf32>
     }
     ```
+
+    The largest number of each 128 neighbours, the last of which may be fewer:
+
+    ```mlir
+    %s = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>)
+        space(%b = dim(%a, 0) ceildiv 128, %i = 128) where(%b * 128 + %i < dim(%a, 0)) {
+      %0 = norm.read %a[%b * 128 + %i] : tensor<?xf32>
+      %1 = norm.reduce max %0 over(%i) : f32
+      norm.write %1, %o[%b] : tensor<?xf32>
+    }
+    ```
   }];
   let arguments = (ins
     Variadic<Norm_ComputeInput>:$inputs,
     AffineMapAttr:$extents,
-    DenseI64ArrayAttr:$sizes
+    DenseI64ArrayAttr:$sizes,
+    OptionalAttr<AffineMapAttr>:$guards
   );
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
@@ -71,10 +95,10 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     An SSA value of the body is a function of the dims it varies over: those that its operands vary over, less those
     that a `norm.reduce` removes. The order of evaluation is that of the data flow alone.
 
-    `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`, `loop`, `thread`, `register`).
-    The guards of `where` then mask the points that the split added at the edges: at a point where a guard fails,
-    nothing is read or written, and reductions see the combiner's identity. A guard concerns the accesses that use all
-    of its dims.
+    There is no point of the space at which a guard of `where` fails: nothing is read or written there, and reductions see
+    the combiner's identity. A guard concerns what uses all of its dims: an access by them, and a reduction that ranges
+    or varies over each of them. `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`,
+    `loop`, `thread`, `register`); guards then mask the points that the split added at the edges, too.
 
     Attributes, for `n` dims and `s` sizes:
     - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
@@ -104,6 +128,9 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     - C10: there is a pair of conditions, over the kernel's sizes, for each alternative, which is a `#norm.schedule`; a kernel
       with roles has none. A condition divides by constants alone.
     - C11: a constant that an extent, a guard or a condition divides by is positive.
+    - C12: a reduction over a dim of a guard ranges or varies over all of the guard's dims and has no `nth`, and no scan is
+      along a dim of a guard. Not checked for a tiled kernel, nor for one that a split has left (`norm.part`), in which a
+      grid coordinate counts as one that everything varies over.
 
     Example:
 
@@ -235,6 +262,10 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     also when one of them has no points: the value does not vary over them. Writes cover their whole buffer, so that
     none starts at a number that only a launch knows.
 
+    With `partial` on one of its writes a buffer may have padding, elements that none of its writes reaches: they hold
+    what they held before. A buffer that a launch makes, such as scratch, holds anything there. A dynamic axis ends
+    where its writes do.
+
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
     - C2: an index is a dim of the kernel, and no symbol.
@@ -243,15 +274,26 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     - C5: each coordinate lies within the buffer.
     - C6: the buffer is an output.
     - C7: no element is written twice, be it by one write or by two.
-    - C8: every element of the buffer is written.
+    - C8: every element of the buffer is written, unless one of its writes is `partial`.
     - C9: a constant that a coordinate divides by is positive.
 
     C5, C7 and C8 have to hold for some sizes at least. Where they depend on dynamic sizes, they become conditions that
     a launch checks. They are not checked for a tiled kernel, whose guards preserve them.
 
-    Example: `norm.write %8, %y[%m, %n] : memref<?x4096xbf16>`
+    Examples:
+
+    ```mlir
+    norm.write %8, %y[%m, %n] : memref<?x4096xbf16>
+    norm.write %9, %tiles[%m floordiv 128, %m mod 128] {partial} : memref<?x128xi8>  // the last tile may have padding
+    ```
   }];
-  let arguments = (ins Norm_Scalar:$value, Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
+  let arguments = (ins
+    Norm_Scalar:$value,
+    Norm_Buffer:$buffer,
+    Variadic<Index>:$indices,
+    AffineMapAttr:$access,
+    UnitAttr:$partial
+  );
   let assemblyFormat = "$value `,` $buffer `` custom<Access>($indices, $access) attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }

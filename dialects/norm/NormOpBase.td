@@ -66,6 +66,9 @@ class Norm_AxisOf<string axis, string extent> : Norm_ShapeRule<"AxisOf", [axis, 
 class Norm_BatchAndGroups<string groups> : Norm_ShapeRule<"BatchAndGroups", [groups]>;
 /// The blocks of a quantized tensor. With the unit attribute `packed` the first operand has two elements in each of the last axis.
 class Norm_Blocks<string block, string packed = ""> : Norm_ShapeRule<"Blocks", !if(!empty(packed), [block], [block, packed])>;
+/// The scales of blocks in the layout that the enum attribute `layout` says.
+class Norm_Scales<string block, string layout, string packed = "">
+    : Norm_ShapeRule<"Scales", !if(!empty(packed), [block, layout], [block, layout, packed])>;
 /// All axes, with the unit attribute `packed` the last one with half as many elements.
 class Norm_Packed<string packed> : Norm_ShapeRule<"Packed", [packed]>;
 /// All axes, with the unit attribute `packed` the last one with twice as many elements.

@@ -12,7 +12,9 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
   let summary = "Scaling to 8 or 4 bits";
   let description = [{
     `block` gives for each axis of `x` the number of neighbours that share a scale. 0 stands for all elements along the
-    axis, which the scales then do not have; n gives the scales one element along the axis for each n neighbours.
+    axis, which the scales then do not have; n gives the scales one element along the axis for each n neighbours, and
+    one for those that are left at the end if n does not divide the extent: 576 elements have 5 blocks of 128, of which the
+    last has 64.
     Without `block` the whole tensor has one scale. `array<i64: 1, 0>` gives each row one, `array<i64: 1, 32>` each 32
     neighbours of a row, `array<i64: 128, 128>` each square.
 
@@ -53,16 +55,28 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
     the codes 0 to 7, and their negatives, -0 too, those from 8 on. It has neither infinities nor NaN; NaN becomes 6, as PTX converts
     it. `q` then has half as many elements along the last axis as `x`.
 
+    `scale_layout` says where the result `scale` has the scale of row r and column c of blocks, the last two of the axes that
+    it has R and C blocks along; axes before these are the same in every layout.
+
+        linear           scale[..., r, c], of R x C
+        column_major     scale[..., c, r], of C x R
+        swizzled_128x4   scale[..., r / 128, c / 4, r mod 32, (r mod 128) / 32, c mod 4], of ceil(R / 128) x ceil(C / 4) x 32 x 4 x 4
+
+    The last one is the order in which the matrix kernels of cuBLASLt and CUTLASS read the scales of MXFP8, MXFP4 and NVFP4
+    (cuBLAS documentation, 1D block scaling factors layout): a tile of 128 rows and 4 columns is 512 contiguous bytes. Where
+    R is no multiple of 128, or C none of 4, the last tiles have padding, which is not written: it holds what was in memory
+    before. What reads whole tiles may need zeros there; memory that was set to zero once keeps them.
+
     Constraints:
-    - C1: `block` is empty or has a number for each axis of `x`, none negative, which divides the extent. That it divides one that is
-      dynamic is a condition that a launch checks.
+    - C1: `block` is empty or has a number for each axis of `x`, none negative.
     - C2: `q` has the shape of `x`, with `e2m1` packed.
     - C3: either `static_scale` or the result `scale` is there.
-    - C4: `static_scale`, `scale` and `amax` have the shape of the blocks of `x`.
+    - C4: `static_scale`, `scale` and `amax` have the shape of the blocks of `x`, `scale` in its layout.
     - C5: `power_of_two` is given with a `scale` of f32 only.
     - C6: `round_down` is given with a `scale` that is a power of two.
     - C7: `e2m1` is given with a `q` of i8 only, and `x` has a last axis of a static, even extent, whose number in `block` is even.
     - C8: `tensor_scale` is one number, given with a `scale` of f8E4M3FN only.
+    - C9: a `scale_layout` other than `linear` is given with a `scale` of at least two axes, and `swizzled_128x4` with one of 8 bits.
 
     Examples:
 
@@ -72,6 +86,8 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
              : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN> scale(tensor<?x128xf8E8M0FNU>)
     %q, %s = norm.quantize %x tensor_scale(%t : tensor<f32>) {block = array<i64: 1, 16>, e2m1}
              : tensor<?x4096xbf16> -> tensor<?x2048xi8> scale(tensor<?x256xf8E4M3FN>)
+    %q, %s = norm.quantize %x scale_layout(swizzled_128x4) {block = array<i64: 1, 32>}
+             : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN> scale(tensor<?x32x32x4x4xf8E8M0FNU>)
     ```
   }];
   let arguments = (ins
@@ -79,6 +95,7 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
     Optional<Norm_F32Tensor>:$static_scale,
     Optional<Norm_F32Tensor>:$tensor_scale,
     Norm_Block:$block,
+    DefaultValuedAttr<Norm_ScaleLayout, "::mlir::norm::ScaleLayout::Linear">:$scale_layout,
     UnitAttr:$power_of_two,
     UnitAttr:$round_down,
     UnitAttr:$e2m1
@@ -88,13 +105,13 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
     Norm_Blocks<"block">:$static_scale,
     Norm_OneNumber:$tensor_scale,
     Norm_Packed<"e2m1">:$q,
-    Norm_Blocks<"block">:$scale,
+    Norm_Scales<"block", "scale_layout">:$scale,
     Norm_Blocks<"block">:$amax
   );
   let usual = ["scale"];
   let assemblyFormat = [{
     $x (`static_scale` `(` $static_scale^ `:` type($static_scale) `)`)?
-    (`tensor_scale` `(` $tensor_scale^ `:` type($tensor_scale) `)`)? attr-dict
+    (`tensor_scale` `(` $tensor_scale^ `:` type($tensor_scale) `)`)? (`scale_layout` `(` $scale_layout^ `)`)? attr-dict
     `:` type($x) `->` type($q) (`scale` `(` type($scale)^ `)`)? (`amax` `(` type($amax)^ `)`)?
   }];
   let hasVerifier = 1;
@@ -112,16 +129,18 @@ def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
 
         y = q * (scale * tensor_scale)
 
+    `scale_layout` says where `scale` has the scale of a block, as it does for `norm.quantize`. Padding is not read.
+
     With `e2m1` each i8 of `q` holds two floats of 4 bits, as `norm.quantize` packs them, and `y` has twice as many elements along the
     last axis. Operands are widened to f32, in which products are, and the result is rounded once.
 
     Constraints:
-    - C1: `block` is empty or has a number for each axis of `y`, none negative, which divides the extent. That it divides one that is
-      dynamic is a condition that a launch checks.
+    - C1: `block` is empty or has a number for each axis of `y`, none negative.
     - C2: `y` has the shape of `q`, with `e2m1` unpacked.
-    - C3: `scale` has the shape of the blocks of `y`.
+    - C3: `scale` has the shape of the blocks of `y`, in its layout.
     - C4: `e2m1` is given with a `q` of i8 only, which has a last axis of a static extent, whose number in `block` is even.
     - C5: `tensor_scale` is one number, given with a `scale` of f8E4M3FN only.
+    - C6: a `scale_layout` other than `linear` is given for blocks along at least two axes, and `swizzled_128x4` with a `scale` of 8 bits.
 
     Examples:
 
@@ -136,17 +155,18 @@ def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
     Norm_BlockScaleTensor:$scale,
     Optional<Norm_F32Tensor>:$tensor_scale,
     Norm_Block:$block,
+    DefaultValuedAttr<Norm_ScaleLayout, "::mlir::norm::ScaleLayout::Linear">:$scale_layout,
     UnitAttr:$e2m1
   );
   let results = (outs Norm_UpToF32Tensor:$y);
   let shapes = (by_name
-    Norm_Blocks<"block", "e2m1">:$scale,
+    Norm_Scales<"block", "scale_layout", "e2m1">:$scale,
     Norm_OneNumber:$tensor_scale,
     Norm_Unpacked<"e2m1">:$y
   );
   let assemblyFormat = [{
-    $q `scale` `(` $scale `:` type($scale) `)` (`tensor_scale` `(` $tensor_scale^ `:` type($tensor_scale) `)`)? attr-dict
-    `:` type($q) `->` type($y)
+    $q `scale` `(` $scale `:` type($scale) `)` (`tensor_scale` `(` $tensor_scale^ `:` type($tensor_scale) `)`)?
+    (`scale_layout` `(` $scale_layout^ `)`)? attr-dict `:` type($q) `->` type($y)
   }];
   let hasVerifier = 1;
 }

@@ -273,6 +273,32 @@ void printSpace(OpAsmPrinter &p, AffineMap extents, ValueRange buffers, ValueRan
   p << ")";
 }
 
+/// Parses `where(lhs < rhs, ...)`, if it is there, over the dims and sizes of `scope`; returns whether it is.
+FailureOr<bool> parseGuards(OpAsmParser &parser, SpaceScope &scope, SmallVectorImpl<AffineExpr> &guards) {
+  if (failed(parser.parseOptionalKeyword("where")))
+    return false;
+  auto parseGuard = [&]() -> ParseResult {
+    return failure(SpaceExprParser(parser, scope).parse(guards.emplace_back()) || parser.parseLess() ||
+                   SpaceExprParser(parser, scope).parse(guards.emplace_back()));
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseGuard, " in where"))
+    return failure();
+  return true;
+}
+
+void printGuards(OpAsmPrinter &p, std::optional<AffineMap> guards, ValueRange buffers, ValueRange dims,
+                 ArrayRef<int64_t> sizes) {
+  if (!guards)
+    return;
+  p << " where(";
+  llvm::interleaveComma(llvm::seq<size_t>(0, guards->getNumResults() / 2), p, [&](size_t i) {
+    printSpaceExpr(p, guards->getResult(2 * i), buffers, dims, sizes);
+    p << " < ";
+    printSpaceExpr(p, guards->getResult(2 * i + 1), buffers, dims, sizes);
+  });
+  p << ")";
+}
+
 /// Whether the printer generates this name for a value that has none.
 bool isGenerated(StringRef name) {
   name.consume_front("arg");
@@ -329,13 +355,18 @@ ParseResult ComputeOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   for (const OpAsmParser::Argument &output : ArrayRef(scope.buffers).drop_front(operands.size() - scope.scalars.size()))
     result.types.push_back(output.type);
-  SmallVector<AffineExpr> extents;
+  SmallVector<AffineExpr> extents, guards;
   if (parser.resolveOperands(operands, inputTypes, loc, result.operands) ||
-      parseSpace(parser, scope, extents, /*roles=*/nullptr) ||
-      parser.parseOptionalAttrDictWithKeyword(result.attributes) || parseBody(parser, scope, *result.addRegion()))
+      parseSpace(parser, scope, extents, /*roles=*/nullptr))
+    return failure();
+  FailureOr<bool> hasGuards = parseGuards(parser, scope, guards);
+  if (failed(hasGuards) || parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parseBody(parser, scope, *result.addRegion()))
     return failure();
   Properties &properties = result.getOrAddProperties<Properties>();
   properties.extents = AffineMapAttr::get(mapOver(parser.getContext(), scope, 0, extents));
+  if (*hasGuards)
+    properties.guards = AffineMapAttr::get(mapOver(parser.getContext(), scope, extents.size(), guards));
   properties.sizes = parser.getBuilder().getDenseI64ArrayAttr(scope.sizes);
   return success();
 }
@@ -355,7 +386,8 @@ void ComputeOp::print(OpAsmPrinter &p) {
   llvm::interleaveComma(buffers.drop_front(numTensors), p, [&](Value output) { p << output << " : " << output.getType(); });
   p << ")";
   printSpace(p, getExtents(), buffers, dims, getSizes(), std::nullopt);
-  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"extents", "sizes"});
+  printGuards(p, getGuards(), buffers, dims, getSizes());
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"extents", "sizes", "guards"});
   p << " ";
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
 }
@@ -420,16 +452,12 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   };
   SmallVector<AffineExpr> extents, guards;
   SmallVector<int32_t> roles;
-  auto parseGuard = [&]() -> ParseResult {
-    return failure(SpaceExprParser(parser, scope).parse(guards.emplace_back()) || parser.parseLess() ||
-                   SpaceExprParser(parser, scope).parse(guards.emplace_back()));
-  };
   if (parser.parseSymbolName(properties.sym_name) ||
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseBuffer, " in buffers") ||
       parseSpace(parser, scope, extents, &roles))
     return failure();
-  bool hasGuards = succeeded(parser.parseOptionalKeyword("where"));
-  if (hasGuards && parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseGuard, " in where"))
+  FailureOr<bool> hasGuards = parseGuards(parser, scope, guards);
+  if (failed(hasGuards))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("align"))) {
     SmallVector<int64_t> alignments;
@@ -488,7 +516,7 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   MLIRContext *context = parser.getContext();
   properties.extents = AffineMapAttr::get(mapOver(context, scope, 0, extents));
-  if (hasGuards)
+  if (*hasGuards)
     properties.guards = AffineMapAttr::get(mapOver(context, scope, extents.size(), guards));
   if (!alternatives.empty()) {
     properties.alternatives = parser.getBuilder().getArrayAttr(alternatives);
@@ -512,15 +540,7 @@ void KernelOp::print(OpAsmPrinter &p) {
                         [&](Value argument) { p << argument << ": " << argument.getType(); });
   p << ")";
   printSpace(p, getExtents(), buffers, dims, getSizes(), getRoles());
-  if (std::optional<AffineMap> guards = getGuards()) {
-    p << " where(";
-    llvm::interleaveComma(llvm::seq<size_t>(0, guards->getNumResults() / 2), p, [&](size_t i) {
-      printSpaceExpr(p, guards->getResult(2 * i), buffers, dims, getSizes());
-      p << " < ";
-      printSpaceExpr(p, guards->getResult(2 * i + 1), buffers, dims, getSizes());
-    });
-    p << ")";
-  }
+  printGuards(p, getGuards(), buffers, dims, getSizes());
   if (std::optional<ArrayRef<int64_t>> alignments = getAlignments()) {
     p << " align(";
     llvm::interleaveComma(*alignments, p);

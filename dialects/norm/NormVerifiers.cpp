@@ -123,6 +123,15 @@ static LogicalResult verifySpace(Operation *op, AffineMap extents, ArrayRef<int6
   return success();
 }
 
+/// Checks that guards come in pairs, over the dims and sizes of a space.
+static LogicalResult verifyGuards(Operation *op, std::optional<AffineMap> guards, size_t numDims, size_t numSizes) {
+  if (guards && (guards->getNumResults() % 2 != 0 || guards->getNumDims() != numDims ||
+                 guards->getNumSymbols() != numSizes))
+    return op->emitOpError() << "expected pairs of guards over " << numDims << " dims and " << numSizes
+                             << " sizes, got " << AffineMapAttr::get(*guards);
+  return success();
+}
+
 /// The coordinates of an access as a map over the arguments of its block.
 static AffineMap coordinates(AffineMap access, ValueRange indices) {
   SmallVector<AffineExpr> dims;
@@ -184,7 +193,12 @@ LogicalResult ComputeOp::verify() {
   if (failed(verifySpace(*this, getExtents(), getSizes(), block.getArguments().take_front(getNumBuffers()),
                          block.getArguments().take_back(numDims)))) // compute_c2
     return failure();
-  return verifyDivisors(*this, getExtents()); // compute_c4
+  if (failed(verifyGuards(*this, getGuards(), numDims, getSizes().size() / 2))) // compute_c5
+    return failure();
+  for (std::optional<AffineMap> map : {std::optional(getExtents()), getGuards()})
+    if (map && failed(verifyDivisors(*this, *map))) // compute_c4
+      return failure();
+  return success();
 }
 
 LogicalResult KernelOp::verify() {
@@ -217,11 +231,8 @@ LogicalResult KernelOp::verify() {
                              << " for " << dimName(dims[i]);
     }
   }
-  if (std::optional<AffineMap> guards = getGuards())
-    if (guards->getNumResults() % 2 != 0 || guards->getNumDims() != numDims ||
-        guards->getNumSymbols() != getSizes().size() / 2) // kernel_c4
-      return emitOpError() << "expected pairs of guards over " << numDims << " dims and " << getSizes().size() / 2
-                           << " sizes, got " << getGuardsAttr();
+  if (failed(verifyGuards(*this, getGuards(), numDims, getSizes().size() / 2))) // kernel_c4
+    return failure();
   if (std::optional<ArrayRef<int64_t>> alignments = getAlignments()) {
     if (alignments->size() != numBuffers) // kernel_c5
       return emitOpError() << "expected an alignment for each of " << numBuffers << " buffers, got "
@@ -360,9 +371,42 @@ LogicalResult ReadOp::verify() { return verifyAccess(*this, getBuffer(), getIndi
 // write_c1, write_c2, write_c3, write_c9
 LogicalResult WriteOp::verify() { return verifyAccess(*this, getBuffer(), getIndices(), getAccess()); }
 
-/// Checks that the value of each write in `body` varies only over dims that its access uses. Values are visited in the order of the
-/// block, so that a value in its own definition, which is refused later, does not lead to endless recursion.
-static LogicalResult verifyValues(Block &body, size_t numDims) {
+/// The dims of each guard.
+static SmallVector<llvm::SmallBitVector> dimsOfGuards(AffineMap guards) {
+  SmallVector<llvm::SmallBitVector> all;
+  for (size_t i = 0; i + 1 < guards.getNumResults(); i += 2) {
+    llvm::SmallBitVector &dims = all.emplace_back(guards.getNumDims());
+    for (unsigned dim = 0; dim < guards.getNumDims(); ++dim)
+      if (guards.getResult(i).isFunctionOfDim(dim) || guards.getResult(i + 1).isFunctionOfDim(dim))
+        dims.set(dim);
+  }
+  return all;
+}
+
+/// Checks that an op which combines values along the dims `over`, and whose values vary over `varies`, sees for each guard of these
+/// dims which of its points there are.
+static LogicalResult verifyGuarded(Operation *op, Block &body, size_t firstDim, ArrayRef<llvm::SmallBitVector> guards,
+                                   const llvm::SmallBitVector &over, const llvm::SmallBitVector &varies) {
+  for (const llvm::SmallBitVector &guard : guards) {
+    if (!guard.anyCommon(over))
+      continue;
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (!reduce || reduce.getNth())
+      return op->emitOpError() << "unsupported: " << (reduce ? "nth" : "a scan") << " along a dim with a guard";
+    llvm::SmallBitVector left = guard;
+    left.reset(over);
+    left.reset(varies);
+    if (left.any())
+      return op->emitOpError() << "expected to range or vary over all dims of the guard, but it leaves out "
+                               << dimName(body.getArgument(firstDim + left.find_first()));
+  }
+  return success();
+}
+
+/// Checks that the value of each write in `body` varies only over dims that its access uses, and that what is combined along a dim
+/// of `guards` depends on all dims of the guard. Values are visited in the order of the block, so that a value in its own
+/// definition, which is refused later, does not lead to endless recursion.
+static LogicalResult verifyValues(Block &body, size_t numDims, ArrayRef<llvm::SmallBitVector> guards) {
   DenseMap<Value, llvm::SmallBitVector> dimsOf;
   size_t firstDim = body.getNumArguments() - numDims;
   for (BlockArgument dim : body.getArguments().drop_front(firstDim))
@@ -373,9 +417,16 @@ static LogicalResult verifyValues(Block &body, size_t numDims) {
     for (Value operand : reduce ? ValueRange(reduce.getValues()) : ValueRange(op.getOperands()))
       if (auto known = dimsOf.find(operand); known != dimsOf.end())
         dims |= known->second;
-    if (reduce)
-      for (Value dim : reduce.getDims())
-        dims.reset(cast<BlockArgument>(dim).getArgNumber() - firstDim);
+    auto scan = dyn_cast<ScanOp>(op);
+    if (reduce || scan) {
+      llvm::SmallBitVector over(numDims);
+      for (Value dim : reduce ? ValueRange(reduce.getDims()) : ValueRange(scan.getDims()))
+        over.set(cast<BlockArgument>(dim).getArgNumber() - firstDim);
+      if (failed(verifyGuarded(&op, body, firstDim, guards, over, dims))) // compute_c6, kernel_c12
+        return failure();
+      if (reduce)
+        dims.reset(over);
+    }
     if (reduce && reduce.getNth()) {
       auto nth = cast<BlockArgument>(reduce.getNth());
       if (dims.test(nth.getArgNumber() - firstDim)) // reduce_c6
@@ -403,16 +454,23 @@ static LogicalResult verifyValues(Block &body, size_t numDims) {
 
 LogicalResult ComputeOp::verifyRegions() {
   size_t numDims = getExtents().getNumResults();
-  return failure(failed(verifyValues(getBody().front(), numDims)) || failed(conditionsOf(*this)));
+  SmallVector<llvm::SmallBitVector> guards;
+  if (std::optional<AffineMap> map = getGuards())
+    guards = dimsOfGuards(*map);
+  return failure(failed(verifyValues(getBody().front(), numDims, guards)) || failed(conditionsOf(*this)));
 }
 
 LogicalResult KernelOp::verifyRegions() {
   Block &block = getBody().front();
   size_t numDims = getExtents().getNumResults();
-  if (failed(verifyValues(block, numDims)))
+  // Guards keep what a split or a tile adds within the space that was checked before it.
+  bool isApplied = getRoles() || (*this)->hasAttr(PART);
+  SmallVector<llvm::SmallBitVector> guards;
+  if (std::optional<AffineMap> map = getGuards(); map && !isApplied)
+    guards = dimsOfGuards(*map);
+  if (failed(verifyValues(block, numDims, guards)))
     return failure();
-  // Guards keep what a split adds within the space that was checked before it.
-  if (getRoles() || getGuards())
+  if (isApplied)
     return success();
   return failure(failed(conditionsOf(*this)));
 }

@@ -28,6 +28,8 @@ pub mod kernel {
     pub const SCHEDULE: &str = "norm.schedule";
     /// The `#norm.choice` that the schedule comes from; absent where the schedule was given.
     pub const CHOICE: &str = "norm.choice";
+    /// Marks a `norm.kernel` with guards that a split of a reduction has left: its accesses were checked before the split.
+    pub const PART: &str = "norm.part";
 }
 
 /// Attributes of a host function.

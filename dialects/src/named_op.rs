@@ -54,6 +54,9 @@ pub enum Shape {
     /// The axes whose number in the first attribute is not 0, each divided by that number; no axes if the attribute is empty. If
     /// there is a second attribute and it is set, the last axis of the operand counts as twice as long.
     Blocks(&'static [&'static str]),
+    /// The axes of [`Self::Blocks`], by the first attribute and, if there is one, the third, in the layout that the second one, an enum,
+    /// says: as they are, the last two exchanged, or in tiles of 128 by 4.
+    Scales(&'static [&'static str]),
     /// All axes; if the attribute is set, the last one has half as many elements.
     Packed(&'static [&'static str]),
     /// All axes; if the attribute is set, the last one has twice as many elements.

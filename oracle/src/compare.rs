@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::error::OracleError;
 use crate::fill::Random;
-use crate::memory::Image;
+use crate::memory::{Image, POISON};
 use crate::part::Part;
 use crate::problem::Problem;
 use crate::program::grid::Data;
@@ -47,14 +47,15 @@ pub struct Worst {
     pub part_of_tolerance: f64,
 }
 
-/// Compares `part` with `image`, the memory of its tensor. At most `rows` rows of a large part are compared; 0 compares all.
+/// Compares `part` with `image`, the memory of its tensor, which was poisoned before the run. At most `rows` rows of a large part are
+/// compared; 0 compares all. Also returns whether padding among them was written.
 pub(crate) fn compare(
     problem: &Problem<'_>,
     part: &Part<'_>,
     image: &Image,
     rows: usize,
     random: &mut Random,
-) -> Result<OutputCheck, OracleError> {
+) -> Result<(OutputCheck, bool), OracleError> {
     let element = problem.element(part.tensor)?;
     let layout = &problem.layouts[part.tensor];
     let ulps = part.ulps();
@@ -66,6 +67,8 @@ pub(crate) fn compare(
         wrong: 0,
         worst: None,
     };
+    let mut is_stray = false;
+    let untouched = element.load(&[POISON; 8], 0).unwrap_or_default();
     let regions = sample(&part.extents(), &part.dims(), rows, random);
     for region in regions.iter().flat_map(|region| part.boxes(region)) {
         let expected = part.evaluate(layout, &region)?;
@@ -75,7 +78,10 @@ pub(crate) fn compare(
                 .and_then(|place| element.load(image.body(), place));
             let bits = bits.ok_or_else(|| OracleError::Unbound(part.tensor.to_owned()))?;
             let Some(verdict) = judge(element, bits, &expected.data, index, ulps) else {
-                found.undefined += 1;
+                match part.is_padding(&part.coordinates(&region, index)?) {
+                    true => is_stray |= bits != untouched,
+                    false => found.undefined += 1,
+                }
                 continue;
             };
             found.checked += 1;
@@ -96,7 +102,7 @@ pub(crate) fn compare(
             }
         }
     }
-    Ok(found)
+    Ok((found, is_stray))
 }
 
 /// The comparison of one element.

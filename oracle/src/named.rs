@@ -32,6 +32,7 @@ mod result_grad;
 mod rms_norm;
 mod rms_norm_grad;
 mod rows;
+mod scale_layout;
 mod softmax;
 mod softmax_grad;
 mod statistics;
@@ -59,6 +60,11 @@ pub(crate) trait Formula {
 
     /// How many ulp the arithmetic behind a result may be off; see `tolerance.rs`.
     fn ulps(&self, result: &str) -> f64;
+
+    /// Whether the element of a result at `index` is padding, which nothing writes. The values of padding are undefined.
+    fn is_padding(&self, _result: &str, _index: &[i64]) -> bool {
+        false
+    }
 
     /// The elements of a result within `region`, one range per dim, row-major, before they are rounded to its type.
     fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data;

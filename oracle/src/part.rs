@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use norma_bundle::Expression;
-use norma_bundle::program::dim_of_symbol;
+use norma_bundle::program::{dim_of_symbol, dims_of_access};
 
 use crate::error::OracleError;
 use crate::layout::Layout;
@@ -126,10 +126,20 @@ impl Part<'_> {
             offsets(base, &extents_of(&all, region), &layout.strides)
         };
         Ok(match &self.source {
-            Source::Program { evaluator, write } => Elements {
-                data: evaluator.stored(write, region)?.data,
-                places: evaluator.stored_offsets(write, layout, region)?,
-            },
+            Source::Program { evaluator, write } => {
+                let data = evaluator.stored(write, region)?.data;
+                let places = evaluator.stored_offsets(write, layout, region)?;
+                match evaluator.existing(&write.dims, region)? {
+                    None => Elements { data, places },
+                    Some(existing) => {
+                        let kept = kept(&existing);
+                        Elements {
+                            data: data.gather(&kept),
+                            places: kept.iter().map(|place| places[*place as usize]).collect(),
+                        }
+                    }
+                }
+            }
             Source::Named { formula, result } => Elements {
                 data: formula.evaluate(result, region),
                 places: dense(layout),
@@ -146,7 +156,14 @@ impl Part<'_> {
     /// The coordinates, in the tensor, of element `index` of the result of [`Self::evaluate`] for `region`.
     pub(crate) fn coordinates(&self, region: &Ranges, index: usize) -> Result<Vec<i64>, OracleError> {
         let dims = self.dims();
-        let mut rest = index;
+        let existing = match &self.source {
+            Source::Program { evaluator, write } => evaluator.existing(&write.dims, region)?,
+            _ => None,
+        };
+        let mut rest = match existing {
+            Some(existing) => kept(&existing).get(index).map_or(index, |place| *place as usize),
+            None => index,
+        };
         let mut point: BTreeMap<usize, i64> = BTreeMap::new();
         for (dim, extent) in dims.iter().zip(extents_of(&dims, region)).rev() {
             point.insert(*dim, region[*dim].start + (rest % extent) as i64);
@@ -166,6 +183,14 @@ impl Part<'_> {
         Ok(coordinates.collect::<Result<_, _>>()?)
     }
 
+    /// Whether the element at `coordinates` of the tensor is padding, which nothing writes.
+    pub(crate) fn is_padding(&self, coordinates: &[i64]) -> bool {
+        match &self.source {
+            Source::Named { formula, result } => formula.is_padding(result, coordinates),
+            _ => false,
+        }
+    }
+
     /// One past the largest coordinate that the part writes, for each dim of its tensor by itself; 0 along a dim without
     /// points.
     pub(crate) fn reached(&self) -> Result<Vec<i64>, OracleError> {
@@ -179,11 +204,27 @@ impl Part<'_> {
                 shape: vec![i64::MAX],
                 strides: vec![1],
             };
-            let places = evaluator.offsets(std::slice::from_ref(coordinate), write.tensor, &line, &whole)?;
+            let access = std::slice::from_ref(coordinate);
+            let mut places = evaluator.offsets(access, write.tensor, &line, &whole)?;
+            if let Some(existing) = evaluator.existing(&dims_of_access(access), &whole)? {
+                places = kept(&existing)
+                    .iter()
+                    .map(|place| places[*place as usize])
+                    .collect();
+            }
             Ok(places.into_iter().max().map_or(0, |last| last + 1))
         };
         write.access.iter().map(reach).collect()
     }
+}
+
+/// The positions of the points that exist.
+fn kept(existing: &[bool]) -> Vec<i64> {
+    let points = (0..).zip(existing);
+    points
+        .filter(|(_, exists)| **exists)
+        .map(|(place, _)| place)
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod combine;
 pub mod evaluate;
 mod functions;
 pub mod grid;
+mod guards;
 mod nth;
 pub mod operation;
 mod scan;

@@ -303,7 +303,12 @@ fn scales_rounded_down_are_those_of_the_microscaling_formats() {
         Case::output("q", Element::F8E4M3FN, &[1, 4]),
         Case::output("scale", Element::F8E8M0FNU, &[1, 2]),
     ];
-    let found = call("quantize", "\"block\": [1, 2], \"round_down\": 1", &[x], &outputs);
+    let found = call(
+        "quantize",
+        "\"block\": [1, 2], \"scale_layout\": \"linear\", \"round_down\": 1",
+        &[x],
+        &outputs,
+    );
     // 500 is 1.95 * 2^8, and 448 is 1.75 * 2^8: the scale is 1, and 500 saturates where it is stored.
     assert_eq!(found["scale"], [127.0, 1.0]);
     assert_eq!(found["q"][..2], [500.0, 1.0]);
@@ -320,7 +325,7 @@ fn floats_of_4_bits_lie_in_pairs_with_the_even_one_low() {
         Case::output("q", Element::I8, &[2, 2]),
         Case::output("scale", Element::F8E4M3FN, &[2, 2]),
     ];
-    let attributes = "\"block\": [1, 2], \"e2m1\": 1";
+    let attributes = "\"block\": [1, 2], \"scale_layout\": \"linear\", \"e2m1\": 1";
     let found = call("quantize", attributes, std::slice::from_ref(&x), &outputs);
     // 12 / 2 is 6, code 7, and -1 / 2 is -0.5, code 9; 672 / 112 is 6, and -0.75 lies between -0.5 and -1, whose code is even.
     let codes = |high: i64, low: i64| Element::I8.wrap_integer(high << 4 | low) as f64;

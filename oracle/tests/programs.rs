@@ -102,6 +102,35 @@ fn rms_norm_of_the_documented_manifest() {
     assert_close(&found["y"], &y);
 }
 
+/// Seven numbers in blocks of three: the maximum and the sum of each block, and the sum of all.
+const SHORTER_LAST_BLOCK: &str = r#"{
+  "space": [3, 3], "guards": [["d0*3 + d1", "n"]],
+  "steps": [
+    {"kind": "read", "tensor": "x", "access": ["d0*3 + d1"], "type": "f32"},
+    {"kind": "reduce", "combiner": "max", "operands": [0], "over": [1], "types": ["f32"]},
+    {"kind": "reduce", "combiner": "add", "operands": [0], "over": [1], "types": ["f32"]},
+    {"kind": "reduce", "combiner": "add", "operands": [2], "over": [0, 1], "types": ["f32"]},
+    {"kind": "write", "value": 1, "tensor": "most", "access": ["d0"]},
+    {"kind": "write", "value": 2, "tensor": "sums", "access": ["d0"]},
+    {"kind": "write", "value": 3, "tensor": "all", "access": []}
+  ]
+}"#;
+
+#[test]
+fn a_guard_leaves_out_points() {
+    let program = program(SHORTER_LAST_BLOCK);
+    let x = Stored::new(Element::F32, &[7], vec![-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0]);
+    let found = run(&program, &[("n", 7)], &[("x", &x)]).unwrap();
+    assert_eq!(found["most"], [-1.0, -4.0, -7.0]);
+    assert_eq!(found["sums"], [-6.0, -15.0, -7.0]);
+    // The sum of a block counts once for each of its elements.
+    assert_eq!(found["all"], [3.0 * -6.0 + 3.0 * -15.0 - 7.0]);
+
+    let mut unguarded = program;
+    unguarded.guards.clear();
+    assert!(run(&unguarded, &[("n", 7)], &[("x", &x)]).is_err());
+}
+
 const WELFORD_LAYER_NORM: &str = r#"{
   "space": ["m", "n"],
   "steps": [

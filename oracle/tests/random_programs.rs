@@ -29,6 +29,7 @@ fn program(extents: &[i64], choices: &[Choice]) -> (Program, Vec<Dims>) {
             .iter()
             .map(|extent| Expression::Integer(*extent))
             .collect(),
+        guards: vec![],
         steps: vec![],
     };
     let mut dims: Vec<Dims> = Vec::new();
@@ -201,6 +202,7 @@ proptest! {
             value: last,
             tensor: "y".into(),
             access: varies.iter().map(|dim| Expression::symbol(format!("d{dim}"))).collect(),
+            partial: false,
         });
         let x: Vec<f64> = numbers.iter().map(|x| f64::from(*x)).collect();
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();

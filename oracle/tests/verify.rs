@@ -200,6 +200,73 @@ fn writes_astray_and_missing_are_told_apart() {
     assert!(!found.passed);
 }
 
+/// A function that quantizes 4 rows of 2 blocks, whose scales are in a tile of 128 by 4 with padding.
+fn tiled() -> Manifest {
+    let mut manifest = manifest();
+    let function = &mut manifest.functions[0];
+    let tensor = |name: &str, dtype: &str, shape: &[i64]| {
+        let strides = (0..shape.len()).map(|axis| shape[axis + 1..].iter().product::<i64>());
+        let strides = strides.collect::<Vec<_>>();
+        let text = format!(
+            "{{\"name\": \"{name}\", \"dtype\": \"{dtype}\", \"shape\": {shape:?}, \"strides\": {strides:?}, \"align\": 16}}"
+        );
+        serde_json::from_str(&text).unwrap()
+    };
+    function.inputs = vec![tensor("x", "f32", &[4, 64])];
+    function.outputs = vec![
+        tensor("q", "i8", &[4, 64]),
+        tensor("scale", "i8", &[1, 1, 32, 4, 4]),
+    ];
+    function.kernels.clear();
+    let definition = r#"{"statements": [{"kind": "named", "op": "quantize", "operands": {"x": "x"},
+        "results": {"q": "q", "scale": "scale"},
+        "attributes": {"block": [1, 32], "scale_layout": "swizzled_128x4"}}]}"#;
+    function.definition = Some(serde_json::from_str(definition).unwrap());
+    manifest
+}
+
+#[test]
+fn padding_that_is_written_is_astray() {
+    let manifest = tiled();
+    let problem = Problem::new(
+        &manifest.functions[0],
+        BTreeMap::new(),
+        BTreeMap::new(),
+        BTreeMap::new(),
+    )
+    .unwrap();
+    let before = memory::inputs(&problem, Fill::Ones, 1);
+    let judge = |spoil: &dyn Fn(&mut [u8])| {
+        let mut after = before.clone();
+        after.extend(memory::outputs(&problem));
+        after.get_mut("q").unwrap().body_mut().fill(64);
+        let scales = after.get_mut("scale").unwrap().body_mut();
+        for row in 0..4 {
+            // 2^-6 is the least power of two that brings 1 within 127.
+            scales[row * 16..][..2].fill(127 - 6);
+        }
+        spoil(scales);
+        let run = Run {
+            before: &before,
+            after: &after,
+            again: None,
+            workspaces: &BTreeMap::new(),
+        };
+        verify(&problem, run, ALL).unwrap()
+    };
+    let right = judge(&|_| {});
+    assert!(right.passed, "{right}");
+    assert_eq!(right.compared(), 4 * 64 + 8);
+    // A row, and a column, that no block has.
+    for place in [4 * 16, 2] {
+        let found = judge(&|scales| scales[place] = 0);
+        assert_eq!(found.stray_writes, ["scale"]);
+        assert!(!found.passed);
+    }
+    let found = judge(&|scales| scales[16] = 0);
+    assert!(found.stray_writes.is_empty() && !found.passed);
+}
+
 #[test]
 fn runs_that_differ_and_workspaces_left_dirty_are_found() {
     let manifest = manifest();

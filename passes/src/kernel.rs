@@ -5,6 +5,7 @@ pub mod compute;
 pub mod digits;
 #[cfg(test)]
 pub(crate) mod first_kernel;
+pub mod guards;
 pub mod homomorphism;
 pub mod indices;
 pub mod named_combiner;

@@ -698,3 +698,42 @@ norm.kernel @by_tensor_maps(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
   %1 = arith.negf %0 : f32
   norm.write %1, %y[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
 }
+
+// -----
+
+// Each block has an element, whose magnitude is at least zero: zeros beyond the end of the last block change no largest magnitude.
+// CHECK-LABEL: gpu.func @largest_magnitudes(
+// CHECK: gl.load
+// CHECK-NOT: arith.select
+// CHECK: gl.store
+norm.kernel @largest_magnitudes(%x: memref<?xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) ceildiv 64 : grid, %i = 64 : thread) where(%b * 64 + %i < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b * 64 + %i] : memref<?xf32>
+  %1 = math.absf %0 : f32
+  %2 = norm.reduce max %1 over(%i) : f32
+  norm.write %2, %y[%b] : memref<?xf32>
+}
+
+// -----
+
+// A largest number may be negative, and a block without elements has no largest magnitude.
+// CHECK-LABEL: gpu.func @largest_numbers(
+// CHECK: arith.select
+// CHECK-LABEL: gpu.func @blocks_beyond_the_end(
+// CHECK: arith.select
+norm.kernel @largest_numbers(%x: memref<?xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) ceildiv 64 : grid, %i = 64 : thread) where(%b * 64 + %i < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b * 64 + %i] : memref<?xf32>
+  %1 = norm.reduce max %0 over(%i) : f32
+  norm.write %1, %y[%b] : memref<?xf32>
+}
+norm.kernel @blocks_beyond_the_end(%x: memref<576xf32>, %y: memref<12xf32>)
+    space(%b = 12 : grid, %i = 64 : thread) where(%b * 64 + %i < 576)
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b * 64 + %i] : memref<576xf32>
+  %1 = math.absf %0 : f32
+  %2 = norm.reduce max %1 over(%i) : f32
+  norm.write %2, %y[%b] : memref<12xf32>
+}

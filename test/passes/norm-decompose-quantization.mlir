@@ -33,14 +33,58 @@ func.func @blocks(%x: tensor<?x64xf32>) -> (tensor<?x64xf8E4M3FN>, tensor<?x2xi8
 
 // -----
 
-// A dynamic axis has as many blocks as fit.
+// The last block of a dynamic axis may be shorter.
 // CHECK-LABEL: @blocks_of_rows(
-// CHECK: space(%[[B:.*]] = dim(%{{.*}}, 0) floordiv 32, %[[I:.*]] = 32, %[[N:.*]] = 64)
+// CHECK: space(%[[B:.*]] = dim(%[[X:.*]], 0) ceildiv 32, %[[I:.*]] = 32, %[[N:.*]] = 64)
+// CHECK-SAME: where(%[[B]] * 32 + %[[I]] < dim(%[[X]], 0))
 // CHECK: norm.read %{{.*}}[%[[B]] * 32 + %[[I]], %[[N]]]
 // CHECK: norm.reduce max %{{.*}} over(%[[I]]) : f32
 func.func @blocks_of_rows(%x: tensor<?x64xf32>) -> (tensor<?x64xf8E4M3FN>, tensor<?x64xi8>) {
   %q, %s = norm.quantize %x {block = array<i64: 32, 1>} : tensor<?x64xf32> -> tensor<?x64xf8E4M3FN> scale(tensor<?x64xi8>)
   return %q, %s : tensor<?x64xf8E4M3FN>, tensor<?x64xi8>
+}
+
+// -----
+
+// So may that of a static one. Where all blocks are whole there is no guard.
+// CHECK-LABEL: @last_block(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 5, %[[J:.*]] = 128) where(%[[B]] * 128 + %[[J]] < 576) {
+// CHECK: norm.read %{{.*}}[%[[M]], %[[B]] * 128 + %[[J]]]
+// CHECK: norm.reduce max %{{.*}} over(%[[J]]) : f32
+// CHECK: space(%{{.*}} = dim(%{{.*}}, 0), %{{.*}} = 18, %{{.*}} = 32) {
+func.func @last_block(%x: tensor<?x576xf32>)
+    -> (tensor<?x576xf8E4M3FN>, tensor<?x5xf32>, tensor<?x576xf8E4M3FN>, tensor<?x18xf32>) {
+  %q, %s = norm.quantize %x {block = array<i64: 1, 128>} : tensor<?x576xf32> -> tensor<?x576xf8E4M3FN> scale(tensor<?x5xf32>)
+  %r, %t = norm.quantize %x {block = array<i64: 1, 32>} : tensor<?x576xf32> -> tensor<?x576xf8E4M3FN> scale(tensor<?x18xf32>)
+  return %q, %s, %r, %t : tensor<?x576xf8E4M3FN>, tensor<?x5xf32>, tensor<?x576xf8E4M3FN>, tensor<?x18xf32>
+}
+
+// -----
+
+// A block that is longer than its axis is as long as the axis.
+// CHECK-LABEL: @short_axis(
+// CHECK: space(%{{.*}} = dim(%{{.*}}, 0), %{{.*}} = 1, %{{.*}} = 24) {
+func.func @short_axis(%x: tensor<?x24xf32>) -> (tensor<?x24xf8E4M3FN>, tensor<?x1xf32>) {
+  %q, %s = norm.quantize %x {block = array<i64: 1, 128>} : tensor<?x24xf32> -> tensor<?x24xf8E4M3FN> scale(tensor<?x1xf32>)
+  return %q, %s : tensor<?x24xf8E4M3FN>, tensor<?x1xf32>
+}
+
+// -----
+
+// Two numbers that share a byte are in one block, so that the guard counts bytes.
+// CHECK-LABEL: @last_block_of_pairs(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 4, %[[P:.*]] = 16, %[[H:.*]] = 2) where(%[[B]] * 16 + %[[P]] < 50) {
+// CHECK: norm.read %{{.*}}[%[[M]], %[[B]] * 32 + %[[P]] * 2 + %[[H]]]
+// CHECK: norm.write %{{.*}}[%[[M]], %[[B]] * 16 + %[[P]]] : tensor<?x50xi8>
+// CHECK-LABEL: @dequantize_last_block_of_pairs(
+// CHECK: space(%{{.*}} = dim(%{{.*}}, 0), %[[B:.*]] = 4, %[[P:.*]] = 16, %{{.*}} = 2) where(%[[B]] * 16 + %[[P]] < 50) {
+func.func @last_block_of_pairs(%x: tensor<?x100xbf16>) -> (tensor<?x50xi8>, tensor<?x4xi8>) {
+  %q, %s = norm.quantize %x {block = array<i64: 1, 32>, e2m1} : tensor<?x100xbf16> -> tensor<?x50xi8> scale(tensor<?x4xi8>)
+  return %q, %s : tensor<?x50xi8>, tensor<?x4xi8>
+}
+func.func @dequantize_last_block_of_pairs(%q: tensor<?x50xi8>, %s: tensor<?x4xi8>) -> tensor<?x100xbf16> {
+  %y = norm.dequantize %q scale(%s : tensor<?x4xi8>) {block = array<i64: 1, 32>, e2m1} : tensor<?x50xi8> -> tensor<?x100xbf16>
+  return %y : tensor<?x100xbf16>
 }
 
 // -----
@@ -132,4 +176,38 @@ func.func @four_bits(%x: tensor<?x64xbf16>, %t: tensor<f32>) -> (tensor<?x32xi8>
 func.func @from_four_bits(%q: tensor<?x32xi8>, %s: tensor<?xf8E4M3FN>) -> tensor<?x64xf32> {
   %y = norm.dequantize %q scale(%s : tensor<?xf8E4M3FN>) {block = array<i64: 1, 0>, e2m1} : tensor<?x32xi8> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// Scales of columns of blocks, one after the other.
+// CHECK-LABEL: @column_major(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 2, %{{.*}} = 32)
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[B]], %[[M]]] : tensor<2x?xf32>
+func.func @column_major(%x: tensor<?x64xf32>) -> (tensor<?x64xi8>, tensor<2x?xf32>) {
+  %q, %s = norm.quantize %x scale_layout(column_major) {block = array<i64: 1, 32>} : tensor<?x64xf32> -> tensor<?x64xi8> scale(tensor<2x?xf32>)
+  return %q, %s : tensor<?x64xi8>, tensor<2x?xf32>
+}
+
+// -----
+
+// Scales in tiles of 128 rows and 4 columns, the last of which may have padding.
+// CHECK-LABEL: @swizzled(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 5, %{{.*}} = 32)
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[M]] floordiv 128, %[[B]] floordiv 4, %[[M]] mod 32, (%[[M]] floordiv 32) mod 4, %[[B]] mod 4] {partial} : tensor<?x2x32x4x4xi8>
+func.func @swizzled(%x: tensor<?x160xf32>) -> (tensor<?x160xf8E4M3FN>, tensor<?x2x32x4x4xi8>) {
+  %q, %s = norm.quantize %x scale_layout(swizzled_128x4) {block = array<i64: 1, 32>}
+      : tensor<?x160xf32> -> tensor<?x160xf8E4M3FN> scale(tensor<?x2x32x4x4xi8>)
+  return %q, %s : tensor<?x160xf8E4M3FN>, tensor<?x2x32x4x4xi8>
+}
+
+// -----
+
+// CHECK-LABEL: @from_swizzled(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 5, %{{.*}} = 32)
+// CHECK: norm.read %{{.*}}[%[[M]] floordiv 128, %[[B]] floordiv 4, %[[M]] mod 32, (%[[M]] floordiv 32) mod 4, %[[B]] mod 4] : tensor<?x2x32x4x4xi8>
+func.func @from_swizzled(%q: tensor<?x160xf8E4M3FN>, %s: tensor<?x2x32x4x4xi8>) -> tensor<?x160xf32> {
+  %y = norm.dequantize %q scale(%s : tensor<?x2x32x4x4xi8>) scale_layout(swizzled_128x4) {block = array<i64: 1, 32>}
+      : tensor<?x160xf8E4M3FN> -> tensor<?x160xf32>
+  return %y : tensor<?x160xf32>
 }

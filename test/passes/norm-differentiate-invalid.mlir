@@ -165,3 +165,16 @@ func.func @part_from(%x: tensor<?x64xf32>, %o: index) -> tensor<?x16xf32> attrib
   }
   return %y : tensor<?x16xf32>
 }
+
+// -----
+
+func.func @guards(%x: tensor<?x576xf32> {norm.name = "x"}) -> tensor<?x5xf32> attributes {norm.gradient} {
+  // expected-error @below {{unsupported: a gradient of a program with guards; supported: programs over all points of their dims}}
+  %y = norm.compute(%a = %x : tensor<?x576xf32>) -> (%o : tensor<?x5xf32>)
+      space(%m = dim(%a, 0), %b = 5, %i = 128) where(%b * 128 + %i < 576) {
+    %0 = norm.read %a[%m, %b * 128 + %i] : tensor<?x576xf32>
+    %1 = norm.reduce add %0 over(%i) : f32
+    norm.write %1, %o[%m, %b] : tensor<?x5xf32>
+  }
+  return %y : tensor<?x5xf32>
+}

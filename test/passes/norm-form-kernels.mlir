@@ -236,3 +236,68 @@ func.func @in_place(%x: tensor<?x8xf32> {norm.name = "x"}) -> (tensor<?x8xf32> {
   }
   return %y : tensor<?x8xf32>
 }
+
+// -----
+
+// A guard stays, unless a promise says that all blocks are whole.
+// CHECK-LABEL: norm.kernel @blocks_0(
+// CHECK-SAME: space(%[[B:.*]] = dim(%[[X:.*]], 0) ceildiv 128, %[[I:.*]] = 128) where(%[[B]] * 128 + %[[I]] < dim(%[[X]], 0))
+func.func @blocks(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>)
+      space(%b = dim(%a, 0) ceildiv 128, %i = 128) where(%b * 128 + %i < dim(%a, 0)) {
+    %1 = norm.read %a[%b * 128 + %i] : tensor<?xf32>
+    %2 = norm.reduce max %1 over(%i) : f32
+    norm.write %2, %o[%b] : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+// CHECK-LABEL: norm.kernel @whole_blocks_0(
+// CHECK-SAME: space(%[[B:.*]] = dim(%[[X:.*]], 0) floordiv 128, %[[I:.*]] = 128) align(
+func.func @whole_blocks(%x: tensor<?xf32> {norm.multiples = array<i64: 256>}) -> tensor<?xf32> {
+  %0 = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>)
+      space(%b = dim(%a, 0) ceildiv 128, %i = 128) where(%b * 128 + %i < dim(%a, 0)) {
+    %1 = norm.read %a[%b * 128 + %i] : tensor<?xf32>
+    %2 = norm.reduce max %1 over(%i) : f32
+    norm.write %2, %o[%b] : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+// CHECK-LABEL: norm.kernel @other_blocks_0(
+// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0) ceildiv 128, %{{.*}} = 128) where(
+func.func @other_blocks(%x: tensor<?xf32> {norm.multiples = array<i64: 64>}) -> tensor<?xf32> {
+  %0 = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>)
+      space(%b = dim(%a, 0) ceildiv 128, %i = 128) where(%b * 128 + %i < dim(%a, 0)) {
+    %1 = norm.read %a[%b * 128 + %i] : tensor<?xf32>
+    %2 = norm.reduce max %1 over(%i) : f32
+    norm.write %2, %o[%b] : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+// A result that stays in scratch reaches as far as its guard.
+// CHECK-LABEL: func.func @through_scratch(
+// CHECK: memref.alloc({{.*}}norm.scratch
+// CHECK: norm.kernel @through_scratch_0(
+// CHECK-SAME: where(
+// CHECK: norm.kernel @through_scratch_1(
+// CHECK-SAME: space(%[[N:.*]] = dim(%{{.*}}, 0)) align(
+func.func @through_scratch(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>)
+      space(%b = dim(%a, 0) ceildiv 128, %i = 128) where(%b * 128 + %i < dim(%a, 0)) {
+    %1 = norm.read %a[%b * 128 + %i] : tensor<?xf32>
+    norm.write %1, %o[%b * 128 + %i] : tensor<?xf32>
+  }
+  %3 = norm.compute(%a = %0 : tensor<?xf32>) -> (%o : tensor<?xf32>) space(%n = dim(%a, 0)) {
+    %1 = norm.read %a[%n] : tensor<?xf32>
+    norm.write %1, %o[%n] : tensor<?xf32>
+  }
+  return %3 : tensor<?xf32>
+}

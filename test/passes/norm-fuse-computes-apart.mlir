@@ -171,3 +171,113 @@ func.func @in_place(%x: tensor<?x64xf32> {norm.name = "x"}, %w: tensor<4xf32>)
   }
   return %h, %s : tensor<?x64xf32>, tensor<?x64x4xf32>
 }
+
+// -----
+
+// The first program has all points of its blocks, which a guard of the second would leave out.
+// CHECK-LABEL: func.func @foreign_guard(
+// CHECK-COUNT-2: norm.compute
+func.func @foreign_guard(%x: tensor<5x128xf32>) -> (tensor<5x128xf32>, tensor<5xf32>) {
+  // expected-note @below {{what this makes goes through memory}}
+  %y = norm.compute(%a = %x : tensor<5x128xf32>) -> (%o : tensor<5x128xf32>) space(%b = 5, %i = 128) {
+    %0 = norm.read %a[%b, %i] : tensor<5x128xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%b, %i] : tensor<5x128xf32>
+  }
+  // expected-remark @below {{a kernel of its own: a guard of the one would leave out points of the other}}
+  %s = norm.compute(%a = %y : tensor<5x128xf32>) -> (%o : tensor<5xf32>)
+      space(%b = 5, %i = 128) where(%b * 128 + %i < 576) {
+    %0 = norm.read %a[%b, %i] : tensor<5x128xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    norm.write %1, %o[%b] : tensor<5xf32>
+  }
+  return %y, %s : tensor<5x128xf32>, tensor<5xf32>
+}
+
+// -----
+
+// A CTA does not hold rows of 65536 integers, and each of the results takes a pass over the row, which would compute it again.
+// CHECK-LABEL: func.func @long_rows(
+// CHECK-COUNT-2: norm.compute
+func.func @long_rows(%x: tensor<?x65536xi32>) -> tensor<?x3xi32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %twice = arith.addi %x, %x : tensor<?x65536xi32>
+  // expected-remark @below {{a kernel of its own: a reduction with several results would compute what it ranges over again for each of them}}
+  %most = norm.compute(%a = %twice : tensor<?x65536xi32>) -> (%o : tensor<?x3xi32>) space(%m = dim(%a, 0), %n = 65536, %j = 3) {
+    %0 = norm.read %a[%m, %n] : tensor<?x65536xi32>
+    %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+    norm.write %1, %o[%m, %j] : tensor<?x3xi32>
+  }
+  return %most : tensor<?x3xi32>
+}
+
+// -----
+
+// A reduction over blocks alone does not know which elements of a block there are.
+// CHECK-LABEL: func.func @over_blocks(
+// CHECK-COUNT-2: norm.compute
+func.func @over_blocks(%x: tensor<?x576xf32>) -> (tensor<?x576xf32>, tensor<?xf32>) {
+  // expected-note @below {{what this makes goes through memory}}
+  %q, %s = norm.compute(%a = %x : tensor<?x576xf32>) -> (%p : tensor<?x576xf32>, %o : tensor<?x5xf32>)
+      space(%m = dim(%a, 0), %b = 5, %i = 128) where(%b * 128 + %i < 576) {
+    %0 = norm.read %a[%m, %b * 128 + %i] : tensor<?x576xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    norm.write %1, %o[%m, %b] : tensor<?x5xf32>
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %p[%m, %b * 128 + %i] : tensor<?x576xf32>
+  }
+  // expected-remark @below {{a kernel of its own: a guard of the one would leave out points of the other}}
+  %l = norm.compute(%a = %s : tensor<?x5xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %b = 5) {
+    %0 = norm.read %a[%m, %b] : tensor<?x5xf32>
+    %1 = norm.reduce max %0 over(%b) : f32
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  return %q, %l : tensor<?x576xf32>, tensor<?xf32>
+}
+
+// -----
+
+// Of such a row, what is computed from each of the results alone goes along; what comes back to them would take the passes again.
+// CHECK-LABEL: func.func @results_of_long_rows(
+// CHECK-COUNT-2: norm.compute
+// CHECK-NOT: norm.compute
+func.func @results_of_long_rows(%x: tensor<?x65536xi32>) -> (tensor<?x3xi32>, tensor<?x3xi32>) {
+  // expected-note @below {{with this}}
+  %most = norm.compute(%a = %x : tensor<?x65536xi32>) -> (%o : tensor<?x3xi32>) space(%m = dim(%a, 0), %n = 65536, %j = 3) {
+    %0 = norm.read %a[%m, %n] : tensor<?x65536xi32>
+    %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+    norm.write %1, %o[%m, %j] : tensor<?x3xi32>
+  }
+  // expected-remark @below {{2 ops are one kernel}}
+  // expected-note @below {{what this makes goes through memory}}
+  %twice = arith.addi %most, %most : tensor<?x3xi32>
+  // expected-remark @below {{a kernel of its own: a reduction with several results would compute what it ranges over again for each of them}}
+  %parts = norm.compute(%a = %twice : tensor<?x3xi32>) -> (%o : tensor<?x3xi32>) space(%m = dim(%a, 0), %i = 3) {
+    %0 = norm.read %a[%m, %i] : tensor<?x3xi32>
+    %1 = norm.reduce add %0 over(%i) : i32
+    %2 = arith.divsi %0, %1 : i32
+    norm.write %2, %o[%m, %i] : tensor<?x3xi32>
+  }
+  return %twice, %parts : tensor<?x3xi32>, tensor<?x3xi32>
+}
+
+// -----
+
+// Four results are read as two by two, and no one dim counts them.
+// CHECK-LABEL: func.func @results_in_two_axes(
+// CHECK-COUNT-2: norm.compute
+func.func @results_in_two_axes(%x: tensor<?x64xi32>) -> tensor<?x2x2xi32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %most = norm.compute(%a = %x : tensor<?x64xi32>) -> (%o : tensor<?x4xi32>) space(%m = dim(%a, 0), %n = 64, %j = 4) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xi32>
+    %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+    norm.write %1, %o[%m, %j] : tensor<?x4xi32>
+  }
+  // expected-remark @below {{a kernel of its own: the results of a reduction, which a dim counts, are needed at other coordinates}}
+  %y = norm.compute(%a = %most : tensor<?x4xi32>) -> (%o : tensor<?x2x2xi32>) space(%m = dim(%a, 0), %i = 2, %k = 2) {
+    %0 = norm.read %a[%m, %i * 2 + %k] : tensor<?x4xi32>
+    norm.write %0, %o[%m, %i, %k] : tensor<?x2x2xi32>
+  }
+  return %y : tensor<?x2x2xi32>
+}

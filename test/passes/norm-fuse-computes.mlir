@@ -306,3 +306,185 @@ func.func @long_square(%x: tensor<?x256x256xf32>) -> (tensor<?x256x256xf32>, ten
   }
   return %y, %z : tensor<?x256x256xf32>, tensor<?x256x256xf32>
 }
+
+// -----
+
+// Blocks of a row whose last one is shorter range over the points of the row: what makes the row is computed where a guard says that
+// there is an element.
+// CHECK-LABEL: func.func @blocks(
+// CHECK: norm.compute(%[[A:.*]] = %{{.*}} : tensor<?x576xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[B:.*]] = 5, %[[I:.*]] = 128) where(%[[B]] * 128 + %[[I]] < 576) {
+// CHECK: %[[X:.*]] = norm.read %[[A]][%[[M]], %[[B]] * 128 + %[[I]]]
+// CHECK: norm.reduce add %[[X]] over(%[[B]], %[[I]]) : f32
+// CHECK: norm.reduce max %{{.*}} over(%[[I]]) : f32
+// CHECK-NOT: norm.compute
+func.func @blocks(%x: tensor<?x576xf32>) -> (tensor<?x5xf32>, tensor<?x576xf32>) {
+  %y = norm.compute(%a = %x : tensor<?x576xf32>) -> (%o : tensor<?x576xf32>) space(%m = dim(%a, 0), %n = 576) {
+    %0 = norm.read %a[%m, %n] : tensor<?x576xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x576xf32>
+  }
+  %s = norm.compute(%a = %y : tensor<?x576xf32>) -> (%o : tensor<?x5xf32>)
+      space(%m = dim(%a, 0), %b = 5, %i = 128) where(%b * 128 + %i < 576) {
+    %0 = norm.read %a[%m, %b * 128 + %i] : tensor<?x576xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    norm.write %1, %o[%m, %b] : tensor<?x5xf32>
+  }
+  return %s, %y : tensor<?x5xf32>, tensor<?x576xf32>
+}
+
+// -----
+
+// What a reduction with several results ranges over is computed before it, and what is computed from each result comes behind. All are
+// over the dim that counts the results; a sum over that dim is there for each of them.
+// CHECK-LABEL: func.func @several_results(
+// CHECK-NEXT: %{{.*}}:2 = norm.compute(%[[X:.*]] = %{{.*}} : tensor<?x64xi32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[X]], 0), %[[N:.*]] = 64, %[[J:.*]] = 3)
+// CHECK-NEXT: %[[V:.*]] = norm.read %[[X]][%[[M]], %[[N]]]
+// CHECK-NEXT: %[[LEAST:.*]] = norm.reduce min %[[V]] over(%[[N]]) : i32
+// CHECK-NEXT: %[[ABOVE:.*]] = arith.subi %[[V]], %[[LEAST]] : i32
+// CHECK-NEXT: %[[FOUND:.*]] = norm.reduce max %[[ABOVE]] over(%[[N]]) nth(%[[J]]) : i32
+// CHECK-NEXT: %[[TWICE:.*]] = arith.addi %[[FOUND]], %[[FOUND]] : i32
+// CHECK-NEXT: %[[SUM:.*]] = norm.reduce add %[[TWICE]] over(%[[J]]) : i32
+// CHECK-NEXT: %[[PART:.*]] = arith.divsi %[[TWICE]], %[[SUM]] : i32
+// CHECK-NEXT: norm.write %[[FOUND]], %{{.*}}[%[[M]], %[[J]]]
+// CHECK-NEXT: norm.write %[[PART]], %{{.*}}[%[[M]], %[[J]]]
+// CHECK-NOT: norm.compute
+func.func @several_results(%x: tensor<?x64xi32>) -> (tensor<?x3xi32>, tensor<?x3xi32>) {
+  %above = norm.compute(%a = %x : tensor<?x64xi32>) -> (%o : tensor<?x64xi32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xi32>
+    %1 = norm.reduce min %0 over(%n) : i32
+    %2 = arith.subi %0, %1 : i32
+    norm.write %2, %o[%m, %n] : tensor<?x64xi32>
+  }
+  %most = norm.compute(%a = %above : tensor<?x64xi32>) -> (%o : tensor<?x3xi32>) space(%m = dim(%a, 0), %n = 64, %j = 3) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xi32>
+    %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+    norm.write %1, %o[%m, %j] : tensor<?x3xi32>
+  }
+  %twice = arith.addi %most, %most : tensor<?x3xi32>
+  %parts = norm.compute(%a = %twice : tensor<?x3xi32>) -> (%o : tensor<?x3xi32>) space(%m = dim(%a, 0), %i = 3) {
+    %0 = norm.read %a[%m, %i] : tensor<?x3xi32>
+    %1 = norm.reduce add %0 over(%i) : i32
+    %2 = arith.divsi %0, %1 : i32
+    norm.write %2, %o[%m, %i] : tensor<?x3xi32>
+  }
+  return %most, %parts : tensor<?x3xi32>, tensor<?x3xi32>
+}
+
+// -----
+
+// Blocks of rows and of columns, both with a shorter last one, in one read; an element of the result is read by a dim of its own.
+// CHECK-LABEL: func.func @both_ways(
+// CHECK: space(%[[R:.*]] = dim(%[[A:.*]], 0) ceildiv 32, %[[I:.*]] = 32, %[[C:.*]] = 3, %[[J:.*]] = 32)
+// CHECK-SAME: where(
+// CHECK-DAG: %[[R]] * 32 + %[[I]] < dim(%[[A]], 0)
+// CHECK-DAG: %[[C]] * 32 + %[[J]] < 80
+// CHECK-NOT: norm.compute
+func.func @both_ways(%x: tensor<?x80xf32>) -> (tensor<?x3xf32>, tensor<?x80xf32>, tensor<?x80xf32>) {
+  %r = norm.compute(%a = %x : tensor<?x80xf32>) -> (%o : tensor<?x3xf32>)
+      space(%m = dim(%a, 0), %c = 3, %j = 32) where(%c * 32 + %j < 80) {
+    %0 = norm.read %a[%m, %c * 32 + %j] : tensor<?x80xf32>
+    %1 = norm.reduce max %0 over(%j) : f32
+    norm.write %1, %o[%m, %c] : tensor<?x3xf32>
+  }
+  %c, %q = norm.compute(%a = %x : tensor<?x80xf32>) -> (%o : tensor<?x80xf32>, %p : tensor<?x80xf32>)
+      space(%b = dim(%a, 0) ceildiv 32, %i = 32, %n = 80) where(%b * 32 + %i < dim(%a, 0)) {
+    %0 = norm.read %a[%b * 32 + %i, %n] : tensor<?x80xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    norm.write %1, %o[%b, %n] : tensor<?x80xf32>
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %p[%b * 32 + %i, %n] : tensor<?x80xf32>
+  }
+  %d = arith.addf %q, %q : tensor<?x80xf32>
+  return %r, %c, %d : tensor<?x3xf32>, tensor<?x80xf32>, tensor<?x80xf32>
+}
+
+// -----
+
+// As many results as there are elements: the dim that counts results does not become the one along rows.
+// CHECK-LABEL: func.func @all_results(
+// CHECK-NEXT: norm.compute
+// CHECK-SAME: space(%{{.*}} = 4, %[[J:.*]] = 8, %[[N:.*]] = 8)
+// CHECK: norm.reduce min %{{.*}} over(%[[N]]) : i32
+// CHECK: norm.reduce max %{{.*}} over(%[[N]]) nth(%[[J]]) : i32
+func.func @all_results(%x: tensor<4x8xi32>, %z: tensor<4x8xi32>) -> tensor<4x8xi32> {
+  %least = norm.compute(%a = %x : tensor<4x8xi32>) -> (%o : tensor<4xi32>) space(%m = 4, %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<4x8xi32>
+    %1 = norm.reduce min %0 over(%n) : i32
+    norm.write %1, %o[%m] : tensor<4xi32>
+  }
+  %sorted = norm.compute(%a = %z : tensor<4x8xi32>, %b = %least : tensor<4xi32>) -> (%o : tensor<4x8xi32>)
+      space(%m = 4, %j = 8, %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<4x8xi32>
+    %1 = norm.read %b[%m] : tensor<4xi32>
+    %2 = arith.subi %0, %1 : i32
+    %3 = norm.reduce max %2 over(%n) nth(%j) : i32
+    norm.write %3, %o[%m, %j] : tensor<4x8xi32>
+  }
+  return %sorted : tensor<4x8xi32>
+}
+
+// -----
+
+// The first of several results, where there is only one, is that of a reduction without a dim that counts them.
+// CHECK-LABEL: func.func @one_result(
+// CHECK-NEXT: norm.compute
+// CHECK: norm.reduce max %{{.*}} over(%{{.*}}) : i32
+// CHECK-NOT: norm.compute
+func.func @one_result(%x: tensor<?x64xi32>) -> tensor<?x1xi32> {
+  %most = norm.compute(%a = %x : tensor<?x64xi32>) -> (%o : tensor<?x1xi32>) space(%m = dim(%a, 0), %n = 64, %j = 1) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xi32>
+    %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+    norm.write %1, %o[%m, %j] : tensor<?x1xi32>
+  }
+  %twice = arith.addi %most, %most : tensor<?x1xi32>
+  return %twice : tensor<?x1xi32>
+}
+
+// -----
+
+// A gather: the elements at the places that were found, where the row is.
+// CHECK-LABEL: func.func @gathered(
+// CHECK-NEXT: norm.compute
+// CHECK-SAME: space(%{{.*}}, %[[N:.*]] = 64, %[[J:.*]] = 3)
+// CHECK: norm.reduce max %{{.*}} over(%[[N]]) nth(%[[J]]) : i32
+// CHECK: norm.reduce add %{{.*}} over(%[[N]]) : i32
+// CHECK-NOT: norm.compute
+func.func @gathered(%x: tensor<4x64xi32>, %s: tensor<4x64xi32>) -> tensor<4x3xi32> {
+  %twice = arith.addi %x, %s : tensor<4x64xi32>
+  %places = norm.compute(%a = %twice : tensor<4x64xi32>) -> (%o : tensor<4x3xi32>) space(%m = 4, %n = 64, %j = 3) {
+    %0 = norm.read %a[%m, %n] : tensor<4x64xi32>
+    %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+    norm.write %1, %o[%m, %j] : tensor<4x3xi32>
+  }
+  %found = norm.compute(%a = %s : tensor<4x64xi32>, %p = %places : tensor<4x3xi32>) -> (%o : tensor<4x3xi32>)
+      space(%m = 4, %n = 64, %j = 3) {
+    %0 = norm.read %a[%m, %n] : tensor<4x64xi32>
+    %1 = norm.read %p[%m, %j] : tensor<4x3xi32>
+    %2 = arith.index_cast %n : index to i32
+    %3 = arith.cmpi eq, %1, %2 : i32
+    %zero = arith.constant 0 : i32
+    %4 = arith.select %3, %0, %zero : i32
+    %5 = norm.reduce add %4 over(%n) : i32
+    norm.write %5, %o[%m, %j] : tensor<4x3xi32>
+  }
+  return %found : tensor<4x3xi32>
+}
+
+// -----
+
+// A write that leaves padding still does when it is fused.
+// CHECK-LABEL: func.func @padding(
+// CHECK-NEXT: norm.compute
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[M:.*]] floordiv 8, %[[M]] mod 8] {partial} : tensor<?x8xi32>
+// CHECK-NOT: norm.compute
+func.func @padding(%x: tensor<?xi32>) -> tensor<?x8xi32> {
+  %y = arith.addi %x, %x : tensor<?xi32>
+  %t = norm.compute(%a = %y : tensor<?xi32>) -> (%o : tensor<?x8xi32>) space(%m = dim(%a, 0)) {
+    %0 = norm.read %a[%m] : tensor<?xi32>
+    norm.write %0, %o[%m floordiv 8, %m mod 8] {partial} : tensor<?x8xi32>
+  }
+  return %t : tensor<?x8xi32>
+}

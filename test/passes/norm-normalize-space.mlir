@@ -244,3 +244,20 @@ norm.kernel @multiple_of_one(%x: memref<?x?xf32>, %y: memref<?x?xf32>) space(%a 
   %0 = norm.read %x[%a, %b] : memref<?x?xf32>
   norm.write %0, %y[%a, %b] : memref<?x?xf32>
 }
+
+// Dims of a guard stay, and the guard follows the dims and the axes.
+// CHECK-LABEL: norm.kernel @beside_blocks(
+// CHECK-SAME: space(%a = dim(%x, 0), %c = dim(%x, 1) ceildiv 32, %i = 32) where(%c * 32 + %i < dim(%x, 1)) {
+norm.kernel @beside_blocks(%x: memref<?x?x?xf32>, %y: memref<?x?x?xf32>)
+    space(%a = dim(%x, 0), %b = dim(%x, 1), %c = dim(%x, 2) ceildiv 32, %i = 32)
+    where(%c * 32 + %i < dim(%x, 2)) {
+  %0 = norm.read %x[%a, %b, %c * 32 + %i] : memref<?x?x?xf32>
+  norm.write %0, %y[%a, %b, %c * 32 + %i] : memref<?x?x?xf32>
+}
+// CHECK-LABEL: norm.kernel @of_a_guard(
+// CHECK-SAME: space(%{{.*}} = 4, %{{.*}} = 5) where(
+norm.kernel @of_a_guard(%x: memref<4x5xf32>, %y: memref<f32>) space(%a = 4, %b = 5) where(%a + %b < 7) {
+  %0 = norm.read %x[%a, %b] : memref<4x5xf32>
+  %1 = norm.reduce add %0 over(%a, %b) : f32
+  norm.write %1, %y[] : memref<f32>
+}

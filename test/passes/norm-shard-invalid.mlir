@@ -170,3 +170,11 @@ func.func @number(%x: tensor<8x64xf32> {norm.devices = array<i64: 2, 1>}, %o: in
   }
   return %y : tensor<8x16xf32>
 }
+
+// -----
+
+func.func @guards(%x: tensor<?x576xf32> {norm.name = "x", norm.devices = array<i64: 2, 1>}) -> (tensor<?x576xi8>, tensor<?x5xf32>) {
+  // expected-error @below {{unsupported: a program with guards in a function that devices share; supported: programs over all points of their dims}}
+  %q, %s = norm.quantize %x {block = array<i64: 1, 128>} : tensor<?x576xf32> -> tensor<?x576xi8> scale(tensor<?x5xf32>)
+  return %q, %s : tensor<?x576xi8>, tensor<?x5xf32>
+}

@@ -137,3 +137,17 @@ norm.kernel @chosen(%x: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0))
   %0 = norm.read %x[%m] : memref<?xf32>
   norm.write %0, %y[%m] : memref<?xf32>
 }
+
+// Blocks of an axis without elements are none, and yet each row has its own result. Without the blocks there is no guard.
+// CHECK-LABEL: norm.kernel @beside_blocks(
+// CHECK-SAME: space(%m = dim(%x, 0), %b = dim(%x, 1) ceildiv 32, %i = 32) where(%b * 32 + %i < dim(%x, 1))
+// CHECK: norm.kernel @beside_blocks_0(
+// CHECK-SAME: space(%m = dim(%x, 0), %i = 32) {
+norm.kernel @beside_blocks(%x: memref<?x?xf32>, %v: memref<?xf32>, %y: memref<?x?xf32>, %z: memref<?xf32>)
+    space(%m = dim(%x, 0), %b = dim(%x, 1) ceildiv 32, %i = 32) where(%b * 32 + %i < dim(%x, 1)) {
+  %0 = norm.read %x[%m, %b * 32 + %i] : memref<?x?xf32>
+  %1 = norm.reduce max %0 over(%i) : f32
+  norm.write %1, %y[%m, %b] : memref<?x?xf32>
+  %2 = norm.read %v[%m] : memref<?xf32>
+  norm.write %2, %z[%m] : memref<?xf32>
+}

@@ -90,3 +90,14 @@ norm.kernel @aligned(%x: memref<?x65xbf16>, %y: memref<?xbf16>) space(%m = dim(%
   %1 = norm.reduce add %0 over(%n) : bf16
   norm.write %1, %y[%m] : memref<?xbf16>
 }
+
+// -----
+
+// Each part of the second dim sums up as many points of the first one as the part has.
+// expected-error @below {{unsupported: a split of dim 1 besides another one, where a reduction over it ranges over what is the same along it; supported: one split}}
+norm.kernel @two_splits(%x: memref<64xf32>, %y: memref<f32>) space(%m = 64, %n = 3)
+    schedule(#norm.schedule<spread = [[loop, split(4)], [loop, split(2)]]>) {
+  %0 = norm.read %x[%m] : memref<64xf32>
+  %1 = norm.reduce add %0 over(%m, %n) : f32
+  norm.write %1, %y[] : memref<f32>
+}

@@ -16,7 +16,7 @@ func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
 // CHECK-SAME: space(%[[Q:.*]] = dim(%{{.*}}, 0) ceildiv 8, %[[S:.*]] = 8, %[[N:.*]] = 64) where(%[[Q]] * 8 + %[[S]] < dim(%{{.*}}, 0))
 // CHECK-SAME: spread = {{\[\[}}loop], [grid], [lane(32), vector(2)]]
 // The first kernel keeps the choice that was made for it, so that the assembler's report can be related to it; the second has none.
-// CHECK-SAME: attributes {norm.choice = #norm.choice<schedule = <spread = {{\[\[}}loop, split(8)], [lane(32), vector(2)]]>, ctas_per_sm = 9>}
+// CHECK-SAME: attributes {norm.choice = #norm.choice<schedule = <spread = {{\[\[}}loop, split(8)], [lane(32), vector(2)]]>, ctas_per_sm = 9>, norm.part}
 // CHECK-NEXT: %[[V:.*]] = norm.read %{{.*}}[%[[Q]] * 8 + %[[S]], %[[N]]]
 // CHECK-NEXT: %[[R:.*]] = norm.reduce add %[[V]] over(%[[Q]]) : f32
 // CHECK-NEXT: norm.write %[[R]], %{{.*}}[%[[S]], %[[N]]] : memref<8x64xf32>

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use super::{Combiner, Program, Step, Value, dim_of_symbol};
+use super::{Combiner, Program, Step, Value, dim_of_symbol, dims_of_access};
 use crate::definition::{Declared, Scope};
 use crate::element::Element;
 use crate::expression::Expression;
@@ -40,6 +40,18 @@ impl Program {
             return Err(ProgramError { step: 0, message });
         }
         self.space.iter().try_for_each(|extent| check_sizes(0, extent))?;
+        for side in self.guards.iter().flatten() {
+            for name in side.symbols() {
+                let is_known = match dim_of_symbol(name) {
+                    Some(dim) => dim < self.space.len(),
+                    None => sizes.contains(name),
+                };
+                if !is_known {
+                    let message = format!("expected dims and sizes in a guard, got '{name}'");
+                    return Err(ProgramError { step: 0, message });
+                }
+            }
+        }
 
         let mut types: Vec<Element> = Vec::new();
         let mut dims: Vec<Vec<usize>> = Vec::new();
@@ -57,6 +69,20 @@ impl Program {
             if let Some(operand) = operands.iter().find(|operand| **operand >= known) {
                 return fail(format!("expected a value below {known}, got {operand}"));
             }
+            let ordered: &[usize] = match step {
+                Step::Nth { over, .. } => over,
+                Step::Scan { along, .. } => along,
+                _ => &[],
+            };
+            let has_guard = |dim: &&usize| {
+                let mut guards = self.guards.iter();
+                guards.any(|guard| dims_of_access(guard).contains(dim))
+            };
+            if let Some(dim) = ordered.iter().find(has_guard) {
+                return fail(format!(
+                    "expected an order along dims without guards, got dim {dim}"
+                ));
+            }
             match step {
                 Step::Read {
                     tensor,
@@ -70,6 +96,7 @@ impl Program {
                     value,
                     tensor,
                     access,
+                    ..
                 } => {
                     let declared = scope.write(tensor).map_err(error)?;
                     self.check_access(index, declared, sizes, access, types[*value])?;
@@ -260,6 +287,37 @@ mod tests {
     }
 
     #[test]
+    fn guards_are_over_dims_and_sizes() {
+        let guard = |lhs: &str| {
+            let side = Expression::parse(lhs).unwrap();
+            complaint(|program| program.guards.push([side, Expression::Integer(4)])).message
+        };
+        assert_eq!(guard("d0 + d7"), "expected dims and sizes in a guard, got 'd7'");
+        assert_eq!(guard("d0 + k"), "expected dims and sizes in a guard, got 'k'");
+    }
+
+    #[test]
+    fn no_order_is_along_dims_of_a_guard() {
+        let error = complaint(|program| {
+            program
+                .guards
+                .push([Expression::parse("d1").unwrap(), Expression::Integer(4)]);
+            program.steps.push(Step::Scan {
+                combiner: Combiner::Add,
+                exclusive: false,
+                reverse: false,
+                operand: 0,
+                along: vec![1],
+                element: Element::BF16,
+            });
+        });
+        assert_eq!(
+            error.message,
+            "expected an order along dims without guards, got dim 1"
+        );
+    }
+
+    #[test]
     fn accesses_match_the_tensor() {
         let set = |access: &'static [&str], element| {
             move |program: &mut Program| {
@@ -303,6 +361,7 @@ mod tests {
                 value: 10,
                 tensor: "w".into(),
                 access: vec![],
+                partial: false,
             });
         });
         assert_eq!(error.message, "no output or intermediate is named 'w'");

@@ -141,6 +141,11 @@ impl Names<'_> {
                 .iter()
                 .map(|extent| self.expression(extent))
                 .collect(),
+            guards: program
+                .guards
+                .iter()
+                .map(|guard| guard.each_ref().map(|side| self.expression(side)))
+                .collect(),
             steps,
         })
     }

@@ -3,14 +3,18 @@
 //! They are read before a schedule takes a kernel apart, together with the launches at that point, and kept independent of
 //! the IR.
 
+use std::collections::BTreeSet;
+
 use melior::Context;
 use melior::ir::block::BlockArgument;
 use melior::ir::operation::OperationLike;
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Module, RegionLike, Value};
 use norma_bundle::Expression;
 use norma_bundle::program::dim_of_symbol;
+use norma_dialects::attributes;
 use norma_dialects::norm::{KernelOp, LaunchOp, ReadOp, WriteOp};
 use norma_passes::kernel::digits::digits;
+use norma_passes::kernel::guards::{self, Guard};
 use norma_passes::mlir::context;
 use norma_passes::mlir::linear_form::LinearForm;
 use norma_passes::mlir::walk;
@@ -73,6 +77,8 @@ pub struct KernelForm {
     reached: Vec<(Size, Expression)>,
     /// The axes that are accessed in whole runs of the elements along some size. `reached` leaves them out.
     whole_runs: Vec<WholeRuns>,
+    /// The axes that are written up to a size, by which a guard limits them: (axis, size).
+    written_up_to: Vec<(Size, Size)>,
     /// Each symbol in `reached`, and the size it stands for.
     sizes: Vec<(String, Option<Size>)>,
 }
@@ -89,7 +95,7 @@ pub(super) struct Size {
 pub(super) struct WholeRuns {
     /// The axis that is accessed.
     pub accessed: Size,
-    /// Whether it is written. All elements of a result are, so its extent is then a multiple of the length.
+    /// Whether it is written. All elements of a result without padding are, so its extent is then a multiple of the length.
     pub is_written: bool,
     /// The axis whose extent says how many runs there are.
     pub of: Size,
@@ -107,15 +113,16 @@ impl KernelForm {
             .collect()
     }
 
-    /// Pairs of sizes that the kernel assumes to be equal, because both are the extent of one dim or because one axis is written in whole
-    /// runs of the other.
+    /// Pairs of sizes that the kernel assumes to be equal, because both are the extent of one dim, because one axis is written in whole
+    /// runs of the other, or because it is written up to the other.
     pub(super) fn equal_sizes(&self) -> impl Iterator<Item = (Size, Size)> + '_ {
         let plain = self
             .plain_accesses
             .iter()
             .filter_map(|(size, dim)| Some((*size, (*self.extents.get(*dim)?)?)));
         let written = self.whole_runs.iter().filter(|runs| runs.is_written);
-        plain.chain(written.map(|runs| (runs.accessed, runs.of)))
+        let written = written.map(|runs| (runs.accessed, runs.of));
+        plain.chain(written).chain(self.written_up_to.iter().copied())
     }
 
     /// Axes that are accessed in whole runs.
@@ -124,7 +131,8 @@ impl KernelForm {
     }
 
     /// By axis: the largest coordinate accessed plus one, with each size replaced by `size`. Accesses that are not affine
-    /// sums of dims are left out, and so are all accesses of a kernel with guards.
+    /// sums of dims are left out, and so are those that a guard limits in an unknown way, and all accesses of a kernel with guards
+    /// that a schedule has been applied to.
     pub(super) fn reached(&self, size: &dyn Fn(Size) -> Option<Expression>) -> Vec<(Size, Expression)> {
         let value = |symbol: &str| {
             let (_, known) = self.sizes.iter().find(|(name, _)| name == symbol)?;
@@ -161,6 +169,9 @@ impl KernelForm {
         let mut plain_accesses = Vec::new();
         let mut reached = Vec::new();
         let mut whole_runs = Vec::new();
+        let mut written_up_to = Vec::new();
+        let guards = kernel.guards().map(guards::of_map).transpose().ok()?;
+        let guards = guards.unwrap_or_default();
         for op in walk::in_block(block) {
             let (buffer, indices, access) = if let Some(read) = ReadOp::from_op(op) {
                 (read.buffer().ok()?, read.indices(), read.access().ok()?)
@@ -170,7 +181,9 @@ impl KernelForm {
                 continue;
             };
             plain_accesses.extend(plain(first_dim, buffer, &indices, access).unwrap_or_default());
-            if kernel.guards().is_none() {
+            let is_applied =
+                kernel.roles().is_some() || kernel.op().attribute(attributes::kernel::PART).is_ok();
+            if guards.is_empty() || !is_applied {
                 let mut all = reach(first_dim, buffer, &indices, access, &extents).unwrap_or_default();
                 let size_of = |symbol: usize| symbols.get(symbol)?.1;
                 let affine_extents = kernel.extents().ok()?;
@@ -185,9 +198,21 @@ impl KernelForm {
                     context,
                 );
                 let runs = runs.unwrap_or_default();
-                all.retain(|(size, _)| !runs.iter().any(|runs| runs.accessed == *size));
+                let of_op = (buffer, &indices[..], access);
+                let limits = limits(first_dim, of_op, affine_extents, &guards, context).unwrap_or_default();
+                let is_limited = |size: &Size| limits.iter().any(|(limited, _)| limited == size);
+                all.retain(|(size, _)| !runs.iter().any(|runs| runs.accessed == *size) && !is_limited(size));
                 reached.extend(all);
-                let is_written = WriteOp::from_op(op).is_some();
+                let is_written = WriteOp::from_op(op).is_some_and(|write| !write.partial());
+                for (accessed, limit) in limits {
+                    let Some(limit) = limit else { continue };
+                    if is_written && limit.is_symbol() {
+                        let size = size_of(limit.symbol_position());
+                        written_up_to.extend(size.map(|size| (accessed, size)));
+                    }
+                    let limit = affine::expression(limit, &[], &names);
+                    reached.extend(limit.map(|limit| (accessed, limit)));
+                }
                 whole_runs.extend(runs.into_iter().map(|runs| WholeRuns { is_written, ..runs }));
             }
         }
@@ -197,9 +222,49 @@ impl KernelForm {
             plain_accesses,
             reached,
             whole_runs,
+            written_up_to,
             sizes: symbols,
         })
     }
+}
+
+/// The axes of an access whose coordinates guards limit, each with the number of coordinates from 0 on that are left; `None` if that is not
+/// known. `extents` are those of the dims.
+fn limits<'c>(
+    first_dim: usize,
+    (buffer, indices, access): (Value, &[Value], AffineMap<'c>),
+    extents: AffineMap<'c>,
+    guards: &[Guard<'c>],
+    context: &'c Context,
+) -> Option<Vec<(Size, Option<AffineExpr<'c>>)>> {
+    let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
+    let buffer = argument(buffer)?;
+    let extents = (0..extents.result_count()).map(|dim| extents.result(dim).ok());
+    let extents = extents.collect::<Option<Vec<_>>>()?;
+    // A number is no dim, and in no guard.
+    let dim_of = |index: &Value| argument(*index)?.checked_sub(first_dim);
+    let used = indices.iter().filter_map(dim_of).collect();
+    let own = guards.iter().filter(|guard| guards::concerns(guard, &used));
+    let own = own.copied().collect::<Vec<_>>();
+    let limited = own.iter().flat_map(guards::dims_of).collect::<BTreeSet<_>>();
+    let mut found = Vec::new();
+    for axis in 0..access.result_count() {
+        let coordinate = access.result(axis).ok()?;
+        let of_axis = (0..indices.len()).filter(|index| coordinate.is_function_of_dim(*index));
+        let of_axis = of_axis.map(|index| dim_of(&indices[index])).collect::<Vec<_>>();
+        if !of_axis.iter().flatten().any(|dim| limited.contains(dim)) {
+            continue;
+        }
+        let dims = indices
+            .iter()
+            .map(|index| AffineExpr::dim(context, dim_of(index).unwrap_or(0)));
+        let dims = AffineMap::new(context, extents.len(), 0, &dims.collect::<Vec<_>>());
+        let digits = digits(coordinate.compose(dims), &extents, &own, context);
+        let is_whole = of_axis.iter().all(Option::is_some);
+        let left = digits.filter(|digits| is_whole && digits.first == 0);
+        found.push((Size { buffer, axis }, left.map(|digits| digits.extent)));
+    }
+    Some(found)
 }
 
 /// The axes along which an access goes over whole runs; `extents` are those of the dims.
@@ -225,7 +290,7 @@ fn runs<'c>(
     let dims = AffineMap::new(context, all.len(), 0, &dims.collect::<Option<Vec<_>>>()?);
     let of_axis = |axis: usize| {
         let coordinate = access.result(axis).ok()?.compose(dims);
-        let (of, length) = digits(coordinate, &all, context)?.whole_runs()?;
+        let (of, length) = digits(coordinate, &all, &[], context)?.whole_runs()?;
         Some(WholeRuns {
             accessed: Size { buffer, axis },
             is_written: false,
@@ -236,8 +301,8 @@ fn runs<'c>(
     Some((0..access.result_count()).filter_map(of_axis).collect())
 }
 
-/// By axis: how far an access goes. Only for coordinates that are sums of dims alone; coordinates with numbers become
-/// conditions.
+/// By axis: how far an access goes. Only for coordinates that are sums of dims alone, or the quotient of one by a constant; coordinates
+/// with numbers become conditions.
 fn reach(
     first_dim: usize,
     buffer: Value,
@@ -254,7 +319,13 @@ fn reach(
         .collect::<Vec<_>>();
     let mut found = Vec::new();
     for axis in 0..access.result_count() {
-        let Some(form) = LinearForm::of(access.result(axis).ok()?, dims.len(), access.symbol_count()) else {
+        let coordinate = access.result(axis).ok()?;
+        let is_quotient = coordinate.is_floor_div() && coordinate.rhs().is_constant();
+        let (whole, divisor) = match is_quotient {
+            true => (coordinate.lhs(), coordinate.rhs().constant_value()),
+            false => (coordinate, 1),
+        };
+        let Some(form) = LinearForm::of(whole, dims.len(), access.symbol_count()) else {
             continue;
         };
         if form.symbols.iter().any(|factor| *factor != 0) {
@@ -270,7 +341,11 @@ fn reach(
         let end = terms.fold(Expression::Integer(form.constant + 1), |end, (factor, extent)| {
             (extent.clone() - 1) * *factor + end
         });
-        found.push((Size { buffer, axis }, simplified(end)));
+        let end = match divisor {
+            1 => simplified(end),
+            divisor => (simplified(end) - 1).floor_divide(divisor) + 1,
+        };
+        found.push((Size { buffer, axis }, end));
     }
     Some(found)
 }

@@ -47,21 +47,26 @@ impl Preset {
                 let groups = groups.into_iter().map(|count| Some(Extent::Static(count)));
                 all().take(1).chain(groups).collect()
             }
-            Shape::Blocks(by) => {
-                let block = self.integers(by, 0)?;
-                let of = match self.is_given(by, 1)? {
-                    true => self.with_last_axis(|extent| extent.checked_mul(2)),
-                    false => all().collect(),
-                };
-                let blocks = of.into_iter().zip(block).filter(|(_, block)| *block != 0);
-                blocks
-                    .map(|(extent, block)| match (extent, block) {
-                        (extent, 1) => extent,
-                        // The verifier refuses an extent that the block does not divide.
-                        (Some(Extent::Static(extent)), block) => Some(Extent::Static(extent / block)),
-                        _ => None,
-                    })
-                    .collect()
+            Shape::Blocks(by) => self.blocks(by, 1)?,
+            Shape::Scales(by) => {
+                let mut scales = self.blocks(by, 2)?;
+                let layout = self.word(by, 1)?;
+                // The verifier refuses a layout of scales with fewer axes.
+                if let (false, Some(rows)) = (layout == "linear", scales.len().checked_sub(2)) {
+                    scales[rows..].reverse();
+                    if layout == "swizzled_128x4" {
+                        let tiles = |extent: Option<Extent>, of_tile: u64| match extent {
+                            Some(Extent::Static(extent)) => {
+                                Some(Extent::Static(extent.unsigned_abs().div_ceil(of_tile) as i64))
+                            }
+                            _ => None,
+                        };
+                        let (rows, columns) = (scales.pop().flatten(), scales.pop().flatten());
+                        scales.extend([tiles(rows, 128), tiles(columns, 4)]);
+                        scales.extend([32, 4, 4].map(|extent| Some(Extent::Static(extent))));
+                    }
+                }
+                scales
             }
             Shape::Packed(by) if self.is_given(by, 0)? => self.with_last_axis(|extent| Some(extent / 2)),
             Shape::Unpacked(by) if self.is_given(by, 0)? => {
@@ -70,6 +75,27 @@ impl Preset {
             Shape::Packed(_) | Shape::Unpacked(_) => all().collect(),
             Shape::OneNumber(_) => Vec::new(),
         })
+    }
+
+    /// The blocks that the first attribute divides the first operand into; the one at `packed`, if there is one, says whether the last axis
+    /// counts as twice as long.
+    fn blocks(&self, by: &'static [&'static str], packed: usize) -> Result<Vec<Option<Extent>>> {
+        let block = self.integers(by, 0)?;
+        let of = match self.is_given(by, packed)? {
+            true => self.with_last_axis(|extent| extent.checked_mul(2)),
+            false => self.shape.iter().cloned().map(Some).collect(),
+        };
+        let blocks = of.into_iter().zip(block).filter(|(_, block)| *block != 0);
+        let blocks = blocks.map(|(extent, block)| match (extent, block) {
+            (extent, 1) => extent,
+            // The last block may be shorter. The verifier refuses a negative number.
+            (Some(Extent::Static(extent)), 2..) => {
+                let blocks = extent.unsigned_abs().div_ceil(block.unsigned_abs());
+                Some(Extent::Static(blocks as i64))
+            }
+            _ => None,
+        });
+        Ok(blocks.collect())
     }
 
     /// The shape of the first operand with `extent` applied to its last axis; the result is `None` there if that extent is

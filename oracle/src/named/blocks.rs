@@ -4,33 +4,27 @@
 use std::ops::Range;
 
 use super::rows::indices;
+use super::scale_layout::ScaleLayout;
 use crate::tensor::Tensor;
 
 /// How a tensor is divided into blocks.
 pub struct Blocks {
     shape: Vec<i64>,
-    /// The extent of a block along each axis; the whole extent along an axis that is not divided.
+    /// The extent of a block along each axis, where the last block may be shorter; the whole extent along an axis that is not divided.
     sizes: Vec<i64>,
     /// The axes along which blocks are numbered: those with a block size.
     numbering: Vec<usize>,
 }
 
 impl Blocks {
-    /// Divides a tensor of that shape as the attribute `block` says: a block size for each axis, 0 for an axis that is not
-    /// divided; an empty list makes the tensor one block.
+    /// Divides a tensor of that shape as the attribute `block` says: a block size for each axis, which need not divide the
+    /// extent, 0 for an axis that is not divided; an empty list makes the tensor one block.
     pub fn of(shape: &[i64], block: &[i64]) -> Result<Self, String> {
         if !block.is_empty() && block.len() != shape.len() {
             return Err(format!("expected blocks of {shape:?}, got {block:?}"));
         }
         let size = |axis: usize| block.get(axis).copied().unwrap_or(0);
         let numbering: Vec<usize> = (0..shape.len()).filter(|axis| size(*axis) > 0).collect();
-        if let Some(axis) = numbering.iter().find(|axis| shape[**axis] % size(**axis) != 0) {
-            return Err(format!(
-                "expected blocks of {} to divide {}",
-                size(*axis),
-                shape[*axis]
-            ));
-        }
         let sizes = shape.iter().enumerate().map(|(axis, extent)| match size(axis) {
             0 => *extent,
             size => size,
@@ -50,14 +44,16 @@ impl Blocks {
     /// The shape of a tensor with one number per block.
     pub fn numbers_shape(&self) -> Vec<i64> {
         let numbering = self.numbering.iter();
-        numbering
-            .map(|axis| self.shape[*axis] / self.sizes[*axis])
-            .collect()
+        let blocks = numbering.map(|axis| {
+            let (extent, size) = (self.shape[*axis].unsigned_abs(), self.sizes[*axis].unsigned_abs());
+            extent.div_ceil(size) as i64
+        });
+        blocks.collect()
     }
 
-    /// Checks that a tensor has one number per block.
-    pub fn check(&self, name: &str, tensor: &Tensor) -> Result<(), String> {
-        let expected = self.numbers_shape();
+    /// Checks that a tensor has one number per block, in that layout.
+    pub fn check(&self, name: &str, tensor: &Tensor, layout: ScaleLayout) -> Result<(), String> {
+        let expected = layout.stored_shape(&self.numbers_shape());
         match tensor.layout.shape == expected {
             true => Ok(()),
             false => Err(format!(
@@ -77,7 +73,8 @@ impl Blocks {
     pub fn elements(&self, block: &[i64]) -> Vec<Vec<i64>> {
         let mut region: Vec<Range<i64>> = self.shape.iter().map(|extent| 0..*extent).collect();
         for (axis, number) in self.numbering.iter().zip(block) {
-            region[*axis] = number * self.sizes[*axis]..(number + 1) * self.sizes[*axis];
+            let end = (number + 1) * self.sizes[*axis];
+            region[*axis] = number * self.sizes[*axis]..end.min(self.shape[*axis]);
         }
         indices(&region)
     }
@@ -123,7 +120,14 @@ mod tests {
         assert_eq!(blocks.block_of(&[2, 5, 3]), [2, 1]);
         assert_eq!(blocks.elements(&[2, 1]).len(), 16);
         assert_eq!(blocks.elements(&[2, 1])[4], [2, 5, 0]);
-        assert!(Blocks::of(&[3, 8], &[2, 4]).is_err());
         assert!(Blocks::of(&[3], &[]).unwrap().numbers_shape().is_empty());
+    }
+
+    #[test]
+    fn the_last_block_may_be_shorter() {
+        let blocks = Blocks::of(&[3, 8], &[2, 4]).unwrap();
+        assert_eq!(blocks.numbers_shape(), [2, 2]);
+        assert_eq!(blocks.block_of(&[2, 3]), [1, 0]);
+        assert_eq!(blocks.elements(&[1, 0]), [[2, 0], [2, 1], [2, 2], [2, 3]]);
     }
 }

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::blocks::{Blocks, place_in_pair, unpaired_shape};
 use super::rows::indices;
+use super::scale_layout::ScaleLayout;
 use super::{Call, Formula, e2m1};
 use crate::program::grid::Data;
 use crate::scaled::Scaled;
@@ -20,6 +21,8 @@ struct Dequantize<'a> {
     blocks: Blocks,
     q: Tensor<'a>,
     scale: Tensor<'a>,
+    /// Where `scale` holds the scale of a block.
+    layout: ScaleLayout,
     tensor_scale: Option<Tensor<'a>>,
     /// Whether each element of `q` packs two 4-bit floats.
     is_e2m1: bool,
@@ -34,13 +37,15 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
         false => q.layout.shape.clone(),
     };
     let blocks = Blocks::of(&shape, &call.integers("block")?)?;
-    blocks.check("scale", &scale)?;
+    let layout = ScaleLayout::of(&call)?;
+    blocks.check("scale", &scale, layout)?;
     Ok(Box::new(Dequantize {
         tensor_scale: call.optional("tensor_scale")?,
         is_e2m1,
         blocks,
         q,
         scale,
+        layout,
     }))
 }
 
@@ -57,7 +62,7 @@ impl Dequantize<'_> {
 
     /// The scale of a block; an integer holds the bits of an E8M0 number.
     fn scale(&self, block: &[i64]) -> Scaled {
-        let scale = self.scale.number_at(block);
+        let scale = self.scale.number_at(&self.layout.place_of(block));
         if self.scale.element.is_float() {
             return match &self.tensor_scale {
                 Some(factor) => scale * factor.number_at(&[]),

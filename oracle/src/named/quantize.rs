@@ -17,6 +17,7 @@ use norma_bundle::Element;
 
 use super::blocks::{Blocks, numbers_of_pair, pairs_shape};
 use super::rows::indices;
+use super::scale_layout::ScaleLayout;
 use super::{Call, Formula, e2m1};
 use crate::program::grid::Data;
 use crate::scaled::Scaled;
@@ -41,6 +42,8 @@ struct Quantize<'a> {
     codes: Codes,
     /// How computed scales are stored.
     form: ScaleForm,
+    /// Where computed scales are stored.
+    layout: ScaleLayout,
     rounds_down: bool,
 }
 
@@ -67,7 +70,7 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     let blocks = Blocks::of(&x.layout.shape, &call.integers("block")?)?;
     let static_scale = call.optional("static_scale")?;
     if let Some(scale) = &static_scale {
-        blocks.check("static_scale", scale)?;
+        blocks.check("static_scale", scale, ScaleLayout::Linear)?;
     }
     let form = match call.result("scale") {
         Ok(Element::F8E4M3FN) => ScaleForm::E4m3,
@@ -83,6 +86,7 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
         tensor_scale: call.optional("tensor_scale")?,
         rounds_down: call.is_set("round_down"),
         form,
+        layout: ScaleLayout::of(&call)?,
         blocks,
         x,
         static_scale,
@@ -156,6 +160,11 @@ impl Quantize<'_> {
             true => scale,
             false => Scaled::exact(f64::NAN),
         }
+    }
+
+    /// The block whose scale is stored at `index`; `None` for padding.
+    fn block_at(&self, index: &[i64]) -> Option<Vec<i64>> {
+        self.layout.block_at(index, &self.blocks.numbers_shape())
     }
 
     /// How far a kernel's number may be from `number`, which is computed from elements of `x`.
@@ -299,7 +308,8 @@ impl Formula for Quantize<'_> {
                 Codes::PairsOfE2m1 => pairs_shape(self.blocks.shape()),
                 Codes::Of(_) => self.blocks.shape().to_vec(),
             }),
-            "scale" | "amax" => Some(self.blocks.numbers_shape()),
+            "scale" => Some(self.layout.stored_shape(&self.blocks.numbers_shape())),
+            "amax" => Some(self.blocks.numbers_shape()),
             _ => None,
         }
     }
@@ -312,17 +322,31 @@ impl Formula for Quantize<'_> {
         arithmetic_ulps(1, Order::Tree).max(self.x.ulps)
     }
 
+    fn is_padding(&self, result: &str, index: &[i64]) -> bool {
+        result == "scale" && self.block_at(index).is_none()
+    }
+
     fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
         let indices = indices(region);
         match result {
             "amax" => indices.iter().map(|block| self.amax(block)).collect(),
             "scale" if self.form == ScaleForm::E8m0 => {
                 let biased = |exponent: i32| i64::from(exponent + BIAS);
-                let exponents = indices.iter().map(|block| self.exponent(block));
-                let exponents = exponents.map(|exponent| exponent.map_or(NO_NUMBER, biased));
-                Data::integers(exponents.map(|bits| Element::I8.wrap_integer(bits)).collect())
+                let bits = |block: Vec<i64>| self.exponent(&block).map_or(NO_NUMBER, biased);
+                let stored = |index: &Vec<i64>| match self.block_at(index) {
+                    Some(block) => (Element::I8.wrap_integer(bits(block)), 0),
+                    None => (0, u64::MAX),
+                };
+                let (values, slacks) = indices.iter().map(stored).unzip();
+                Data::Integer { values, slacks }
             }
-            "scale" => indices.iter().map(|block| self.scale(block)).collect(),
+            "scale" => {
+                let stored = |index: &Vec<i64>| match self.block_at(index) {
+                    Some(block) => self.scale(&block),
+                    None => Scaled::undefined(),
+                };
+                indices.iter().map(stored).collect()
+            }
             _ => {
                 let mut divisors = BTreeMap::new();
                 let mut scaled = |index: &[i64]| {

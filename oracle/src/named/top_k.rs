@@ -4,6 +4,9 @@
 //! ```text
 //! values[j], indices[j] = the j-th of them, and where it is
 //! ```
+//!
+//! An element that a statement before computed lies in an interval. The j-th value then lies between the j-th of the lower ends and
+//! the j-th of the upper ends, and the index is open unless the intervals decide for every other element on which side it is.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -15,6 +18,7 @@ use super::rows::{Operand, Rows, indices, position};
 use super::{Call, Formula};
 use crate::program::grid::Data;
 use crate::scaled::Scaled;
+use crate::tolerance::tolerance;
 
 struct TopK<'a> {
     rows: Rows,
@@ -42,31 +46,118 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     }))
 }
 
-impl TopK<'_> {
-    /// The positions of a row's elements in sorted order.
-    fn places<T: PartialOrd>(row: &[T]) -> Vec<usize> {
-        let is_nan = |x: &T| x.partial_cmp(x).is_none();
-        let order = |a: &usize, b: &usize| {
-            let (x, y) = (&row[*a], &row[*b]);
-            let by_value = match (is_nan(x), is_nan(y)) {
-                (false, false) => y.partial_cmp(x).unwrap_or(Ordering::Equal),
-                (is_nan, is_other_nan) => is_other_nan.cmp(&is_nan),
-            };
-            by_value.then(a.cmp(b))
-        };
-        let mut places: Vec<usize> = (0..row.len()).collect();
-        places.sort_by(order);
-        places
+/// An element of a row: what a kernel may have for it.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    place: usize,
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Candidate {
+    fn new(place: usize, value: f64, slack: f64) -> Self {
+        // -0 equals 0, and the results are of 0.
+        let value = value + 0.0;
+        Candidate {
+            place,
+            value,
+            low: value - slack,
+            high: value + slack,
+        }
     }
 
-    /// A row's elements, and their positions in sorted order.
-    fn sorted(&self, index: &[i64]) -> (Data, Vec<usize>) {
-        let row = self.x.elements(&self.rows, index);
-        let places = match &row {
-            Data::Float { values, .. } => Self::places(values),
-            Data::Integer { values, .. } => Self::places(values),
+    /// Whether it comes before another one in every kernel.
+    fn is_before(&self, other: &Self) -> bool {
+        let (low, high) = (self.low, other.high);
+        order(low, high).then(self.place.cmp(&other.place)) == Ordering::Less
+    }
+}
+
+/// The order of two values: NaN first, then descending.
+fn order(a: f64, b: f64) -> Ordering {
+    match (a.is_nan(), b.is_nan()) {
+        (false, false) => b.partial_cmp(&a).unwrap_or(Ordering::Equal),
+        (is_nan, is_other_nan) => is_other_nan.cmp(&is_nan),
+    }
+}
+
+/// A row in sorted order.
+struct Sorted {
+    /// By value, equal ones by place.
+    candidates: Vec<Candidate>,
+    /// The lower and the upper ends, each in order.
+    ends: [Vec<f64>; 2],
+    /// Whether elements of the row may be anything.
+    is_open: bool,
+}
+
+impl Sorted {
+    fn of(mut candidates: Vec<Candidate>, is_open: bool) -> Self {
+        candidates.sort_by(|a, b| order(a.value, b.value).then(a.place.cmp(&b.place)));
+        let sorted = |end: fn(&Candidate) -> f64| {
+            let mut ends = candidates.iter().map(end).collect::<Vec<_>>();
+            ends.sort_by(|a, b| order(*a, *b));
+            ends
         };
-        (row, places)
+        let ends = [
+            sorted(|candidate| candidate.low),
+            sorted(|candidate| candidate.high),
+        ];
+        Sorted {
+            candidates,
+            ends,
+            is_open,
+        }
+    }
+
+    /// The value at a rank, and how far a kernel's may be from it; `None` beyond the row.
+    fn value(&self, rank: usize) -> Option<(f64, f64)> {
+        let value = self.candidates.get(rank)?.value;
+        let [low, high] = &self.ends;
+        let distance = match value.is_finite() {
+            true => (value - low[rank]).max(high[rank] - value),
+            false => 0.0,
+        };
+        Some((value, distance))
+    }
+
+    /// The place of the element at a rank, and whether it is there in every kernel; `None` beyond the row.
+    fn place(&self, rank: usize) -> Option<(usize, bool)> {
+        let found = self.candidates.get(rank)?;
+        let (before, after) = (&self.candidates[..rank], &self.candidates[rank + 1..]);
+        let is_decided = !self.is_open
+            && before.iter().all(|other| other.is_before(found))
+            && after.iter().all(|other| found.is_before(other));
+        Some((found.place, is_decided))
+    }
+}
+
+impl TopK<'_> {
+    /// The row at an index.
+    fn sorted(&self, index: &[i64]) -> Sorted {
+        let row = self.x.elements(&self.rows, index);
+        let ulps = self.ulps("values");
+        let (candidates, open): (Vec<_>, Vec<_>) = match &row {
+            Data::Float { .. } => {
+                let slack = |x: Scaled| match x.value.is_finite() {
+                    true => tolerance(self.element, x, ulps),
+                    false => 0.0,
+                };
+                let of = |(place, x): (usize, Scaled)| {
+                    (Candidate::new(place, x.value, slack(x)), x.is_undefined())
+                };
+                row.floats().enumerate().map(of).unzip()
+            }
+            Data::Integer { values, slacks } => {
+                let of = |(place, (value, slack)): (usize, (&i64, &u64))| {
+                    let candidate = Candidate::new(place, *value as f64, *slack as f64);
+                    (candidate, *slack == u64::MAX)
+                };
+                values.iter().zip(slacks).enumerate().map(of).unzip()
+            }
+        };
+        Sorted::of(candidates, open.contains(&true))
     }
 
     /// The largest number of a type of integers.
@@ -92,34 +183,43 @@ impl Formula for TopK<'_> {
 
     fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
         let mut rows = BTreeMap::new();
-        let mut places = Vec::new();
+        let mut elements = Vec::new();
         for mut index in indices(region) {
-            let number = index.remove(self.axis);
-            let row = rows
-                .entry(index.clone())
+            let rank = index.remove(self.axis);
+            rows.entry(index.clone())
                 .or_insert_with_key(|index| self.sorted(index));
-            let place = usize::try_from(number).ok().and_then(|number| row.1.get(number));
-            places.push((index, place.copied()));
+            elements.push((index, usize::try_from(rank).unwrap_or(usize::MAX)));
         }
-        if result == "indices" {
-            let none = Self::largest(self.index);
-            let place = |(_, place): &(_, Option<usize>)| place.map_or(none, |place| place as i64);
-            return Data::integers(places.iter().map(place).collect());
-        }
-        if self.element.is_float() {
-            let value = |(index, place): &(Vec<i64>, Option<usize>)| match (&rows[index].0, place) {
-                // Adding 0 turns -0 into +0.
-                (Data::Float { values, .. }, Some(place)) => Scaled::exact(values[*place] + 0.0),
-                _ => Scaled::exact(f64::NEG_INFINITY),
-            };
-            return places.iter().map(value).collect();
-        }
-        let none = !Self::largest(self.element);
-        let value = |(index, place): &(Vec<i64>, Option<usize>)| match (&rows[index].0, place) {
-            (Data::Integer { values, .. }, Some(place)) => values[*place],
-            _ => none,
+        let of_integers = |found: Vec<(i64, u64)>| {
+            let (values, slacks) = found.into_iter().unzip();
+            Data::Integer { values, slacks }
         };
-        Data::integers(places.iter().map(value).collect())
+        let all = elements.iter().map(|(index, rank)| (&rows[index], *rank));
+        if result == "indices" {
+            let place = |(row, rank): (&Sorted, usize)| match row.place(rank) {
+                Some((place, is_decided)) => (place as i64, if is_decided { 0 } else { u64::MAX }),
+                None => (Self::largest(self.index), 0),
+            };
+            return of_integers(all.map(place).collect());
+        }
+        if !self.element.is_float() {
+            let value = |(row, rank): (&Sorted, usize)| match row.value(rank) {
+                Some((value, _)) if row.is_open => (value as i64, u64::MAX),
+                Some((value, distance)) => (value as i64, distance as u64),
+                None => (!Self::largest(self.element), 0),
+            };
+            return of_integers(all.map(value).collect());
+        }
+        let ulps = self.ulps(result);
+        let value = |(row, rank): (&Sorted, usize)| match row.value(rank) {
+            Some(_) if row.is_open => Scaled::undefined(),
+            Some((value, distance)) => Scaled {
+                value,
+                scale: Scaled::scale_of(distance, ulps, Element::F32),
+            },
+            None => Scaled::exact(f64::NEG_INFINITY),
+        };
+        all.map(value).collect()
     }
 }
 
@@ -127,12 +227,40 @@ impl Formula for TopK<'_> {
 mod tests {
     use super::*;
 
+    fn sorted(row: &[(f64, f64)]) -> Sorted {
+        let candidates = row.iter().enumerate();
+        let candidates = candidates.map(|(place, (value, slack))| Candidate::new(place, *value, *slack));
+        Sorted::of(candidates.collect(), false)
+    }
+
     #[test]
     fn nan_is_first_and_equal_ones_are_in_order() {
-        assert_eq!(
-            TopK::places(&[1.0, -0.0, f64::NAN, 0.0, f64::INFINITY, f64::NAN]),
-            [2, 5, 4, 0, 1, 3]
+        let row = sorted(&[1.0, -0.0, f64::NAN, 0.0, f64::INFINITY, f64::NAN].map(|value| (value, 0.0)));
+        let places = (0..7).map(|rank| row.place(rank)).collect::<Vec<_>>();
+        let decided = [2, 5, 4, 0, 1, 3].map(|place| Some((place, true)));
+        assert_eq!(places, [decided.as_slice(), &[None]].concat());
+        assert_eq!(row.value(2), Some((f64::INFINITY, 0.0)));
+        assert_eq!(row.value(4), Some((0.0, 0.0)));
+        assert!(
+            row.value(0)
+                .is_some_and(|(value, distance)| value.is_nan() && distance == 0.0)
         );
-        assert_eq!(TopK::places(&[3_i64, 7, 3]), [1, 0, 2]);
+    }
+
+    #[test]
+    fn intervals_that_meet_leave_the_order_open() {
+        // 2 and 3 may be the same number; 9 is before them, and 0 behind.
+        let row = sorted(&[(2.0, 0.5), (9.0, 1.0), (3.0, 0.75), (0.0, 0.0)]);
+        let places = [0, 1, 2, 3].map(|rank| row.place(rank));
+        assert_eq!(places, [(1, true), (2, false), (0, false), (3, true)].map(Some));
+        assert_eq!(row.value(0), Some((9.0, 1.0)));
+        // The larger of them lies between 2.25 and 3.75, the smaller between 1.5 and 2.5.
+        assert_eq!(row.value(1), Some((3.0, 0.75)));
+        assert_eq!(row.value(2), Some((2.0, 0.5)));
+        // Where ends meet, places decide if they are in the order of the values.
+        let touching = sorted(&[(3.0, 0.5), (2.0, 0.5)]);
+        assert_eq!(touching.place(0), Some((0, true)));
+        let crossed = sorted(&[(2.0, 0.5), (3.0, 0.5)]);
+        assert_eq!(crossed.place(0), Some((1, false)));
     }
 }

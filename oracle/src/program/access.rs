@@ -30,7 +30,8 @@ pub enum AccessError {
     },
 }
 
-/// The offsets, in elements, that `access` reaches within `region`, row-major over the dims it depends on.
+/// The offsets, in elements, that `access` reaches within `region`, row-major over the dims it depends on. At a point that does not exist,
+/// as `existing` says for each in this order, the offset is 0.
 ///
 /// # Errors
 /// A coordinate that overflows or leaves the tensor.
@@ -39,6 +40,7 @@ pub fn element_offsets(
     layout: &Layout,
     sizes: &BTreeMap<String, i64>,
     region: &[Range<i64>],
+    existing: Option<&[bool]>,
 ) -> Result<Vec<i64>, AccessError> {
     let dims = dims_of_access(access);
     let ranges: Vec<&Range<i64>> = dims.iter().map(|dim| &region[*dim]).collect();
@@ -54,8 +56,8 @@ pub fn element_offsets(
         .iter()
         .map(|range| (range.end - range.start) as usize)
         .collect();
-    let Some(coordinates) = affine else {
-        return offsets_point_by_point(access, layout, &size_of, &dims, &ranges, &extents);
+    let (None, Some(coordinates)) = (existing, affine) else {
+        return offsets_point_by_point(access, layout, &size_of, (&dims, &ranges), &extents, existing);
     };
     let (mut base, mut steps) = (0i64, vec![0i64; dims.len()]);
     for ((coordinate, source), (extent, stride)) in coordinates
@@ -78,20 +80,22 @@ fn offsets_point_by_point(
     access: &[Expression],
     layout: &Layout,
     size_of: &dyn Fn(&str) -> Option<i64>,
-    dims: &[usize],
-    ranges: &[&Range<i64>],
+    (dims, ranges): (&[usize], &[&Range<i64>]),
     extents: &[usize],
+    existing: Option<&[bool]>,
 ) -> Result<Vec<i64>, AccessError> {
     let count: usize = extents.iter().product();
     let mut found = Vec::with_capacity(count);
     let mut point: Vec<i64> = ranges.iter().map(|range| range.start).collect();
-    for _ in 0..count {
+    for number in 0..count {
+        let exists = existing.is_none_or(|existing| existing.get(number).copied().unwrap_or_default());
         let bindings = |name: &str| match dim_of_symbol(name) {
             Some(dim) => dims.iter().position(|own| *own == dim).map(|index| point[index]),
             None => size_of(name),
         };
         let mut offset = 0;
-        for (coordinate, (extent, stride)) in access.iter().zip(layout.shape.iter().zip(&layout.strides)) {
+        let axes = layout.shape.iter().zip(&layout.strides);
+        for (coordinate, (extent, stride)) in access.iter().zip(axes).filter(|_| exists) {
             let value = coordinate.evaluate(&bindings)?;
             check_bounds(coordinate, value, *extent)?;
             offset += value * stride;
@@ -224,7 +228,7 @@ mod tests {
             .map(|source| Expression::parse(source).unwrap())
             .collect();
         let sizes = BTreeMap::from([("k".to_owned(), 4)]);
-        element_offsets(&access, &Layout::contiguous(shape).unwrap(), &sizes, region)
+        element_offsets(&access, &Layout::contiguous(shape).unwrap(), &sizes, region, None)
     }
 
     #[test]

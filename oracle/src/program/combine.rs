@@ -251,7 +251,7 @@ fn combine_by_region(
 }
 
 /// The identity of each accumulator, at `points` points.
-fn identities(combiner: &Combiner, types: &[Element], points: usize) -> Vec<Data> {
+pub(crate) fn identities(combiner: &Combiner, types: &[Element], points: usize) -> Vec<Data> {
     let identity = |(index, element): (usize, &Element)| {
         let (smallest, largest) = match element.integer_bits() {
             None => (Number::Float(f64::NEG_INFINITY), Number::Float(f64::INFINITY)),

@@ -122,6 +122,7 @@ impl<'a> Evaluator<'a> {
                 value,
                 tensor,
                 access,
+                ..
             } => {
                 let mut dims = [dims_of_access(access), self.dims[*value].clone()].concat();
                 dims.sort_unstable();
@@ -138,7 +139,8 @@ impl<'a> Evaluator<'a> {
         self.program.steps.iter().filter_map(write).collect()
     }
 
-    /// The values that `write` stores within `region` over all of `write.dims`, before they are rounded to the tensor's type.
+    /// The values that `write` stores within `region` over all of `write.dims`, before they are rounded to the tensor's type, those at
+    /// points that do not exist ([`Self::existing`]) included.
     ///
     /// # Errors
     /// See [`OracleError`].
@@ -158,7 +160,8 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The memory offsets, in elements, that `write` stores to within `region`, in the order of [`Self::stored`].
+    /// The memory offsets, in elements, that `write` stores to within `region`, in the order of [`Self::stored`]; 0 at points that do not
+    /// exist.
     ///
     /// # Errors
     /// A coordinate outside of the tensor.
@@ -184,7 +187,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The memory offsets that `access` to `tensor` reaches within `region`, over the dims it depends on.
+    /// The memory offsets that `access` to `tensor` reaches within `region`, over the dims it depends on; 0 at points that do not exist.
     pub(crate) fn offsets(
         &self,
         access: &[Expression],
@@ -192,7 +195,9 @@ impl<'a> Evaluator<'a> {
         layout: &Layout,
         region: &Ranges,
     ) -> Result<Vec<i64>, OracleError> {
-        element_offsets(access, layout, &self.sizes, region).map_err(|source| OracleError::Access {
+        let existing = self.existing(&dims_of_access(access), region)?;
+        let found = element_offsets(access, layout, &self.sizes, region, existing.as_deref());
+        found.map_err(|source| OracleError::Access {
             tensor: tensor.to_owned(),
             source,
         })

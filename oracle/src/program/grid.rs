@@ -122,6 +122,18 @@ impl Data {
         Some(())
     }
 
+    /// The elements where `is_kept`, which has an entry for each of them, and the only element of `other` elsewhere; `None` if one side
+    /// holds floats and the other integers.
+    pub(crate) fn replaced(self, is_kept: &[bool], other: &Data) -> Option<Data> {
+        let end = i64::try_from(self.len()).ok()?;
+        let places = is_kept.iter().zip(0..end);
+        let places: Vec<i64> = places
+            .map(|(kept, place)| if *kept { place } else { end })
+            .collect();
+        let are_alike = matches!(self, Data::Float { .. }) == matches!(other, Data::Float { .. });
+        are_alike.then(|| self.append(other.clone()).gather(&places))
+    }
+
     /// The elements before `middle`, and those from it on.
     pub(crate) fn split(mut self, middle: usize) -> (Data, Data) {
         let tail = match &mut self {

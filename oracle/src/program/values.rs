@@ -12,9 +12,10 @@ use norma_bundle::Element;
 use norma_bundle::expression::Expression;
 use norma_bundle::program::{Number, Step, Value, dims_of_access};
 
-use super::combine::{accumulate_in, combine, constant, reduce_rows, repeat};
+use super::combine::{accumulate_in, combine, constant, identities, reduce_rows, repeat};
 use super::evaluate::{Evaluator, Ranges, extents_of, most, union};
 use super::grid::{Data, Grid};
+use super::guards::told_apart;
 use super::operation;
 use crate::error::OracleError;
 
@@ -174,7 +175,7 @@ impl Evaluator<'_> {
         else {
             return Err(OracleError::Kind(step));
         };
-        let dims = union(&self.dims, operands);
+        let dims = told_apart(self.program, &union(&self.dims, operands), over);
         let length = |dim: usize| (region[dim].end - region[dim].start).max(0);
         let points: u128 = dims.iter().map(|dim| length(*dim) as u128).product();
         if points > MAX_POINTS {
@@ -204,10 +205,15 @@ impl Evaluator<'_> {
             }
         }
         let extents = extents_of(&dims, region);
+        let existing = self.existing(&dims, region)?;
+        let neutral = identities(combiner, types, 1);
         let mut partials = Vec::with_capacity(operands.len());
-        for operand in operands {
+        for (operand, neutral) in operands.iter().zip(neutral) {
             let grid = self.value(*operand, region, cache)?;
-            let data = grid.broadcast(&dims, &extents).into_owned();
+            let mut data = grid.broadcast(&dims, &extents).into_owned();
+            if let Some(existing) = &existing {
+                data = data.replaced(existing, &neutral).ok_or(OracleError::Kind(step))?;
+            }
             partials.push(
                 Grid {
                     dims: dims.clone(),

@@ -6,6 +6,7 @@ use melior::ir::{
 };
 use norma_dialects::norm::{ComputeOp, WriteOp};
 
+use super::guards::{self, Guard};
 use crate::mlir::{
     affine::simplified, builder::Builder, linear_form::LinearForm, pass::PassError, types, values::key, walk,
 };
@@ -60,8 +61,8 @@ pub fn arguments<'c: 'a, 'a>(compute: ComputeOp<'c, 'a>) -> Result<Arguments<'c,
     })
 }
 
-/// For each write to a result, the extent that it covers along each axis of the result: the greatest coordinate in the space, plus one.
-/// Extents are expressions over the compute's sizes.
+/// For each write to a result, the extent that it covers along each axis of the result: the greatest coordinate in the space, plus one,
+/// or the limit that a guard sets it. Extents are expressions over the compute's sizes.
 ///
 /// # Errors
 ///
@@ -72,6 +73,11 @@ pub fn reached<'c: 'a, 'a>(
 ) -> Result<Vec<Vec<AffineExpr<'c>>>, PassError<'c>> {
     let arguments = arguments(compute)?;
     let extents = compute.extents()?;
+    let guards = compute
+        .guards()
+        .map(guards::of_map)
+        .transpose()?
+        .unwrap_or_default();
     let context = crate::mlir::context::of(compute.op().location());
     let constant = |value: i64| AffineExpr::constant(context, value);
     let mut found = Vec::new();
@@ -82,22 +88,35 @@ pub fn reached<'c: 'a, 'a>(
         if arguments.results.get(result) != Some(&write.buffer()?) {
             continue;
         }
-        let last = |index: &Value<'c, 'a>| {
+        let dim = |index: &Value<'c, 'a>| {
             let dim = arguments.dims.iter().position(|dim| key(*dim) == key(*index));
-            let dim = dim.ok_or_else(|| PassError::Internal("a write's index is no dim".to_owned()))?;
-            Ok(extents.result(dim)? + constant(-1))
+            dim.ok_or_else(|| PassError::Internal("a write's index is no dim".to_owned()))
         };
         let indices = write.indices();
-        let points = indices.iter().map(last);
+        let dims = indices
+            .iter()
+            .map(dim)
+            .collect::<Result<Vec<_>, PassError<'c>>>()?;
+        let points = dims.iter().map(|dim| Ok(extents.result(*dim)? + constant(-1)));
         let points = points.collect::<Result<Vec<_>, PassError<'c>>>()?;
         let sizes = extents.symbol_count();
         let access = write.access()?;
+        let count = arguments.dims.len();
+        let of_space = dims.iter().map(|dim| AffineExpr::dim(context, *dim));
+        let of_space = AffineMap::new(context, count, 0, &of_space.collect::<Vec<_>>());
+        let used = dims.iter().copied().collect();
         let reached = (0..access.result_count())
             .map(|axis| {
                 let coordinate = access.result(axis)?;
                 let [_, greatest] = LinearForm::extreme_corners(coordinate, &points, sizes, constant(0));
                 let last = coordinate.compose(AffineMap::new(context, 0, sizes, &greatest));
-                Ok(simplified(last + constant(1), sizes))
+                let reached = simplified(last + constant(1), sizes);
+                let coordinate = coordinate.compose(of_space);
+                let own = guards.iter().filter(|guard| guards::concerns(guard, &used));
+                let left = |reached, guard| {
+                    guards::left_by(guard, coordinate, count, reached, context).unwrap_or(reached)
+                };
+                Ok(own.fold(reached, left))
             })
             .collect::<Result<_, PassError<'c>>>()?;
         found.push(reached);
@@ -118,6 +137,8 @@ pub struct Signature<'s, 'c, 'a> {
     pub extents: &'s [AffineExpr<'c>],
     /// The sizes as pairs (tensor, axis); results are numbered after the tensors.
     pub sizes: &'s [(usize, usize)],
+    /// The guards of its space, over its dims and `sizes`.
+    pub guards: &'s [Guard<'c>],
 }
 
 /// Inserts a compute whose body is empty.
@@ -148,7 +169,21 @@ pub fn insert<'c: 'a, 'a>(
         .iter()
         .flat_map(|(tensor, axis)| [*tensor as i64, *axis as i64])
         .collect::<Vec<_>>();
-    let compute = ComputeOp::build(location, &inputs, extents, &sizes, signature.results, body)?;
+    let guards = guards::map_of(
+        b.context(),
+        signature.guards,
+        signature.extents.len(),
+        signature.sizes.len(),
+    );
+    let compute = ComputeOp::build(
+        location,
+        &inputs,
+        extents,
+        &sizes,
+        guards,
+        signature.results,
+        body,
+    )?;
     of(b.insert(compute))
 }
 

@@ -2,6 +2,7 @@
 
 use melior::{Context, ir::AffineExpr};
 
+use super::guards::{self, Guard};
 use crate::mlir::linear_form::LinearForm;
 
 /// The dims that a coordinate linearizes: each point of these dims has a number of its own, without gaps.
@@ -9,7 +10,7 @@ use crate::mlir::linear_form::LinearForm;
 pub struct Digits<'c> {
     /// Dims and their strides, innermost first.
     pub dims: Vec<(usize, i64)>,
-    /// The number of points: the product of the extents.
+    /// The number of points: the product of the extents, or the limit that a guard sets it.
     pub extent: AffineExpr<'c>,
     /// The number of the first point.
     pub first: i64,
@@ -33,10 +34,12 @@ impl<'c> Digits<'c> {
     }
 }
 
-/// Decomposes a coordinate over dims of these extents into the dims that it linearizes; `None` if it is not of this form.
+/// Decomposes a coordinate over dims of these extents into the dims that it linearizes; `None` if it is not of this form, or if a guard
+/// leaves it numbers that are not known to be those below a limit.
 pub fn digits<'c>(
     at: AffineExpr<'c>,
     extents: &[AffineExpr<'c>],
+    guards: &[Guard<'c>],
     context: &'c Context,
 ) -> Option<Digits<'c>> {
     let form = LinearForm::of(at, extents.len(), 0)?;
@@ -49,6 +52,11 @@ pub fn digits<'c>(
             return None;
         }
         extent = extents[*dim] * extent;
+    }
+    let used = dims.iter().map(|(dim, _)| *dim).collect();
+    let from_zero = at + AffineExpr::constant(context, -form.constant);
+    for guard in guards.iter().filter(|guard| guards::concerns(guard, &used)) {
+        extent = guards::left_by(guard, from_zero, extents.len(), extent, context)?;
     }
     Some(Digits {
         dims,

@@ -11,7 +11,7 @@ use melior::{
     },
 };
 use mlir_sys::mlirBlockInsertArgument;
-use norma_dialects::{affine_map_attribute, norm::KernelOp};
+use norma_dialects::{affine_map_attribute, attributes, norm::KernelOp};
 
 use super::space::Space;
 use crate::mlir::{
@@ -141,6 +141,7 @@ pub fn drop_unused<'c>(kernel: KernelOp<'c, '_>) -> Result<Left, Error> {
     }
     if guards.is_empty() {
         b.remove_attribute(kernel.op(), "guards");
+        b.remove_attribute(kernel.op(), attributes::kernel::PART);
     } else {
         let guards = replaced(&guards, dims.len());
         b.set_attribute(kernel.op(), "guards", affine_map_attribute(guards));

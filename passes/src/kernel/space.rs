@@ -24,6 +24,7 @@ use melior::{
 use norma_dialects::norm::{CacheOp, ComputeOp, DimRole, KernelOp, ReadOp, ReduceOp, ScanOp};
 
 use super::{
+    guards::{self, Guard},
     nests,
     positions::{Positions, join},
 };
@@ -56,7 +57,7 @@ pub struct Space<'c, 'a> {
     /// The level that each dim is mapped to, once the kernel is tiled.
     pub roles: Option<Vec<DimRole>>,
     /// Guards `lhs < rhs`, over the dims and sizes.
-    pub guards: Vec<[AffineExpr<'c>; 2]>,
+    pub guards: Vec<Guard<'c>>,
     /// The sizes, as (buffer, axis).
     pub sizes: Vec<(usize, usize)>,
     /// The ops of the body, in order.
@@ -118,8 +119,11 @@ impl<'c, 'a> Space<'c, 'a> {
     /// The kernel is not one that its verifier accepts.
     pub fn of(kernel: KernelOp<'c, 'a>) -> Result<Self, Error> {
         let mut space = Self::read(kernel.op(), kernel.extents()?, &kernel.sizes()?)?;
-        let guards = kernel.guards().map(results).transpose()?.unwrap_or_default();
-        space.guards = guards.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+        space.guards = kernel
+            .guards()
+            .map(guards::of_map)
+            .transpose()?
+            .unwrap_or_default();
         space.roles = kernel.roles().map(decode).transpose()?;
         Ok(space)
     }
@@ -130,7 +134,13 @@ impl<'c, 'a> Space<'c, 'a> {
     ///
     /// The compute is not one that its verifier accepts.
     pub fn of_compute(compute: ComputeOp<'c, 'a>) -> Result<Self, Error> {
-        Self::read(compute.op(), compute.extents()?, &compute.sizes()?)
+        let mut space = Self::read(compute.op(), compute.extents()?, &compute.sizes()?)?;
+        space.guards = compute
+            .guards()
+            .map(guards::of_map)
+            .transpose()?
+            .unwrap_or_default();
+        Ok(space)
     }
 
     fn read(program: OperationRef<'c, 'a>, extents: AffineMap<'c>, sizes: &[i64]) -> Result<Self, Error> {

@@ -13,7 +13,7 @@ mod signature;
 use std::collections::HashMap;
 
 use melior::ir::{
-    BlockLike, BlockRef, OperationRef, Region, RegionLike, Value, ValueLike,
+    AffineExpr, AffineMap, BlockLike, BlockRef, OperationRef, Region, RegionLike, Value, ValueLike,
     attribute::{ArrayAttribute, FlatSymbolRefAttribute, TypeAttribute},
     operation::OperationLike,
     r#type::FunctionType,
@@ -25,7 +25,7 @@ use signature::{Argument, Tensor};
 use super::{kernel_names::KernelNames, scratch_names::ScratchNames};
 
 use crate::{
-    kernel::scalar_ops,
+    kernel::{digits::digits, guards, scalar_ops},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -299,13 +299,14 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
         let alignments = buffers.iter().map(|buffer| buffer.alignment).collect::<Vec<_>>();
         let (multiples, bounds) = (multiples(buffers), bounds(buffers));
         let aliases = aliases::pairs(self, compute)?;
+        let (extents, guards) = whole_blocks(compute.op, buffers)?;
         let kernel = KernelOp::build(
             compute.op.op().location(),
             name,
-            compute.op.extents()?,
+            extents,
             &compute.op.sizes()?,
             None,
-            None,
+            guards,
             Some(&alignments),
             (!multiples.is_empty()).then_some(&multiples[..]),
             (!bounds.is_empty()).then_some(&bounds[..]),
@@ -326,6 +327,56 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
         }
         Ok(())
     }
+}
+
+/// The extents and guards of a compute on `buffers`. A guard of blocks which a promise says to be whole is dropped, and the number of these
+/// blocks is rounded down instead of up, which shows that they are.
+fn whole_blocks<'c: 'a, 'a>(
+    compute: ComputeOp<'c, 'a>,
+    buffers: &[Buffer<'c, 'a>],
+) -> Result<(AffineMap<'c>, Option<AffineMap<'c>>), PassError<'c>> {
+    let extents = compute.extents()?;
+    let Some(map) = compute.guards() else {
+        return Ok((extents, None));
+    };
+    let context = crate::mlir::context::of(compute.op().location());
+    let sizes = compute.sizes()?;
+    let multiple_of = |symbol: usize| {
+        let (buffer, axis) = (sizes[2 * symbol] as usize, sizes[2 * symbol + 1] as usize);
+        let multiples = buffers.get(buffer).map(|buffer| &buffer.multiples);
+        multiples
+            .and_then(|multiples| multiples.get(axis))
+            .copied()
+            .unwrap_or(1)
+    };
+    let count = extents.result_count();
+    let mut of_dims = (0..count)
+        .map(|dim| extents.result(dim))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut left = Vec::new();
+    for guard in guards::of_map(map)? {
+        let [lhs, limit] = guard;
+        // The blocks are the only dim whose extent is not static.
+        let blocks = guards::dims_of(&guard).into_iter().find(|dim| {
+            let extent = of_dims[*dim];
+            let is_rounded = extent.is_ceil_div() && extent.lhs() == limit && extent.rhs().is_constant();
+            is_rounded && limit.is_symbol()
+        });
+        let is_whole = blocks.is_some_and(|dim| {
+            let length = of_dims[dim].rhs();
+            let all = digits(lhs, &of_dims, &[], context).filter(|all| all.first == 0);
+            let multiple = multiple_of(limit.symbol_position());
+            all.is_some_and(|all| all.extent == of_dims[dim] * length)
+                && multiple % length.constant_value() == 0
+        });
+        match blocks.filter(|_| is_whole) {
+            Some(dim) => of_dims[dim] = AffineExpr::floor_div(limit, of_dims[dim].rhs()),
+            None => left.push(guard),
+        }
+    }
+    let symbols = extents.symbol_count();
+    let extents = AffineMap::new(context, 0, symbols, &of_dims);
+    Ok((extents, guards::map_of(context, &left, count, symbols)))
 }
 
 /// The computes, each with whether anything that `end` returns depends on it.

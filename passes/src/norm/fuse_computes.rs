@@ -7,6 +7,7 @@
 //! not move more bytes.
 
 mod aliases;
+mod counting;
 mod emit;
 mod functions;
 mod graph;

@@ -46,7 +46,7 @@ pub(crate) fn run<'c>(
     {
         // A schedule refers to the dims as they are.
         let has_schedule = kernel.schedule().is_some() || kernel.alternatives().is_some();
-        if kernel.roles().is_some() || kernel.guards().is_some() || has_schedule {
+        if kernel.roles().is_some() || has_schedule {
             continue;
         }
         let space = Space::of(kernel)?;
@@ -102,6 +102,7 @@ fn read<'c>(
         accesses: accesses.collect(),
         combined: reduced.chain(scanned).chain(counting).collect(),
         values: dims_used_as_values(space),
+        guards: space.guards.clone(),
     })
 }
 
@@ -189,13 +190,16 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
         let dims = left_of(space.dims_reduced_by(reduce));
         reductions::set_operands(&b, reduce.op(), &reduce.values(), &dims, reduce.nth());
     }
-    let (extents, sizes) = merged.extents();
-    b.set_attribute(kernel, "extents", affine_map_attribute(extents));
+    let left = merged.left();
+    b.set_attribute(kernel, "extents", affine_map_attribute(left.extents));
     b.set_attribute(
         kernel,
         "sizes",
-        DenseI64ArrayAttribute::new(b.context(), &sizes).into(),
+        DenseI64ArrayAttribute::new(b.context(), &left.sizes).into(),
     );
+    if let Some(guards) = left.guards {
+        b.set_attribute(kernel, "guards", affine_map_attribute(guards));
+    }
     let multiples = merged.buffers.iter().enumerate().flat_map(|(index, buffer)| {
         let known = buffer.dynamic_multiples();
         known.flat_map(move |(axis, multiple)| [index as i64, axis as i64, multiple])

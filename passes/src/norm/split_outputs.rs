@@ -21,6 +21,7 @@ use norma_dialects::{
 use super::{kernel_copy::copy_kernel, kernel_names::KernelNames, launches::Launches};
 use crate::{
     kernel::{
+        guards,
         signature::drop_dead,
         space::{DimSet, Space},
     },
@@ -77,12 +78,13 @@ fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>
     let grid = (0..space.dims.len())
         .filter(|dim| !reduced.contains(dim) && !has_points(*dim))
         .collect::<DimSet>();
-    // A dim with a guard is part of one that is reduced.
-    let guards = space.guards.as_flattened();
-    let grid = grid
-        .into_iter()
-        .filter(|dim| !guards.iter().any(|side| side.is_function_of_dim(*dim)))
-        .collect::<DimSet>();
+    // A dim with a guard of what a split has left is part of one that is reduced.
+    let is_part = space.program.attribute(attributes::kernel::PART).is_ok();
+    let of_guards = space.guards.iter().flat_map(guards::dims_of).collect::<DimSet>();
+    let grid = match is_part {
+        true => &grid - &of_guards,
+        false => grid,
+    };
     let writes = space.accesses()?.into_iter().filter(|access| access.is_write);
     Ok(writes.map(|write| &grid - &write.dims()).collect())
 }
@@ -116,20 +118,25 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
         .collect::<Vec<_>>();
     let extents = AffineMap::new(b.context(), 0, space.sizes.len(), &extents);
     b.set_attribute(kernel.op(), "extents", affine_map_attribute(extents));
-    if !space.guards.is_empty() {
-        let guards = space.guards.as_flattened().iter().map(|side| {
-            substitute(*side, &mut |leaf| match leaf {
-                Leaf::Dim(dim) => {
-                    // A dim that is left out has no guard.
-                    let position = remaining.iter().position(|kept| *kept == dim);
-                    AffineExpr::dim(b.context(), position.unwrap_or(0))
-                }
-                Leaf::Symbol(symbol) => AffineExpr::symbol(b.context(), symbol),
-            })
-        });
-        let guards = guards.collect::<Vec<_>>();
-        let guards = AffineMap::new(b.context(), remaining.len(), space.sizes.len(), &guards);
-        b.set_attribute(kernel.op(), "guards", affine_map_attribute(guards));
+    // A guard over a dim that is left out concerns nothing that is left.
+    let all = remaining.iter().copied().collect();
+    let left = space.guards.iter().filter(|guard| guards::concerns(guard, &all));
+    let renumbered = |side: AffineExpr<'c>| {
+        substitute(side, &mut |leaf| match leaf {
+            Leaf::Dim(dim) => {
+                let position = remaining.iter().position(|kept| *kept == dim);
+                AffineExpr::dim(b.context(), position.unwrap_or(0))
+            }
+            Leaf::Symbol(symbol) => AffineExpr::symbol(b.context(), symbol),
+        })
+    };
+    let left = left.map(|guard| guard.map(renumbered)).collect::<Vec<_>>();
+    match guards::map_of(b.context(), &left, remaining.len(), space.sizes.len()) {
+        Some(guards) => b.set_attribute(kernel.op(), "guards", affine_map_attribute(guards)),
+        None => {
+            b.remove_attribute(kernel.op(), "guards");
+            b.remove_attribute(kernel.op(), attributes::kernel::PART);
+        }
     }
     let of_remaining = |schedule: ScheduleAttr<'c>| {
         let mut mapping = Mapping::of(schedule)?;

@@ -18,8 +18,13 @@ mod scratch;
 
 use std::collections::{BTreeSet, HashSet};
 
-use melior::ir::{OperationRef, Value, attribute::FlatSymbolRefAttribute, operation::OperationLike};
-use norma_dialects::norm::{KernelOp, LaunchOp, Level, ReduceOp, WriteOp};
+use melior::ir::{
+    Attribute, OperationRef, Value, attribute::FlatSymbolRefAttribute, operation::OperationLike,
+};
+use norma_dialects::{
+    attributes,
+    norm::{KernelOp, LaunchOp, Level, ReduceOp, WriteOp},
+};
 use parts::Parts;
 use scratch::Scratch;
 
@@ -151,6 +156,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
             return Err(Diagnostic::user(location, message).into());
         }
         plan::check(&space, &self.mapping).map_err(|reason| reason.at(location))?;
+        mark(self.kernel);
         come_back::take_out(&self, made)?;
         // The kernel that is left may have lost dims before the split one.
         match Self::of(self.kernel)? {
@@ -164,6 +170,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let space = Space::of(self.kernel)?;
         let Parts { new, part, factors } = Parts::of(&self, &space)?;
         replace_space(&space, &new)?;
+        mark(self.kernel);
         if self.mapping.merges_at(Level::Split) {
             let kernel = self.kernel;
             merge_groups(
@@ -282,6 +289,18 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         drop_dead(copy)?;
         let left = drop_unused(copy)?;
         Ok((name, left))
+    }
+}
+
+/// Marks a kernel with guards as one whose accesses were checked before it was split.
+fn mark(kernel: KernelOp<'_, '_>) {
+    if kernel.guards().is_some() {
+        let b = Builder::before(kernel.op());
+        b.set_attribute(
+            kernel.op(),
+            attributes::kernel::PART,
+            Attribute::unit(b.context()),
+        );
     }
 }
 

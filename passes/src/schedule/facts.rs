@@ -220,10 +220,12 @@ impl Facts {
             .collect::<Vec<_>>();
         let reused = space.reused_reads();
         let contributing = space.contributing_reads();
-        let multiples = (0..count)
-            .map(|dim| space.extent_multiple(dim))
-            .collect::<Vec<_>>();
-        let extents = space.extents.iter().map(static_extent).collect::<Vec<_>>();
+        let multiples = (0..count).map(|dim| space.run_multiple(dim)).collect::<Vec<_>>();
+        // A dim is not passed as a whole where a guard leaves out some of its points.
+        let is_whole = |dim: usize, extent: &i64| *extent > 0 && multiples[dim] % extent == 0;
+        let extents = space.extents.iter().map(static_extent).enumerate();
+        let extents = extents.map(|(dim, extent)| extent.filter(|extent| is_whole(dim, extent)));
+        let extents = extents.collect::<Vec<_>>();
         let roots = space
             .ops
             .iter()

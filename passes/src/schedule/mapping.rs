@@ -217,6 +217,12 @@ impl Mapping {
         self.spread.iter().filter(is_looped).count()
     }
 
+    /// How many dims are split.
+    pub fn split_dims(&self) -> usize {
+        let is_split = |dim: &&Vec<Factor>| dim.iter().any(|factor| factor.level == Level::Split);
+        self.spread.iter().filter(is_split).count()
+    }
+
     /// Threads of a CTA that hold parts of the tile: at least one warp.
     pub fn threads(&self) -> i64 {
         self.extent(Level::Warp).saturating_mul(norma_targets::WARP_SIZE)

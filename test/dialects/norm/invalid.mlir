@@ -635,7 +635,7 @@ func.func private @misspelt_of_result() -> (tensor<4xf32> {norm.nam = "x"})
 
 // -----
 
-// expected-error @+1 {{expected norm.choice, norm.gradient, norm.name, norm.schedule, norm.scratch, norm.sharded, norm.zeroed, got norm.schedul; did you mean norm.schedule?}}
+// expected-error @+1 {{expected norm.choice, norm.gradient, norm.name, norm.part, norm.schedule, norm.scratch, norm.sharded, norm.zeroed, got norm.schedul; did you mean norm.schedule?}}
 func.func private @misspelt_of_function() attributes {norm.schedul}
 
 // -----
@@ -736,4 +736,118 @@ func.func @read_c5_result(%x: tensor<8xf32>) {
     %v = norm.read %y[%n] : tensor<8xf32>
   }
   return
+}
+
+// -----
+
+func.func @compute_c4_guard(%x: tensor<?xf32>) {
+  // expected-error @+1 {{expected a positive divisor, got -4}}
+  "norm.compute"(%x) <{extents = affine_map<()[s0] -> (s0)>, sizes = array<i64: 0, 0>,
+                       guards = affine_map<(d0)[s0] -> (d0 mod -4, s0)>}> ({
+  ^bb0(%a: tensor<?xf32>, %n: index):
+  }) : (tensor<?xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @compute_c5(%x: tensor<?xf32>) {
+  // expected-error @+1 {{expected pairs of guards over 1 dims and 1 sizes, got affine_map<(d0)[s0] -> (d0)>}}
+  "norm.compute"(%x) <{extents = affine_map<()[s0] -> (s0)>, sizes = array<i64: 0, 0>,
+                       guards = affine_map<(d0)[s0] -> (d0)>}> ({
+  ^bb0(%a: tensor<?xf32>, %n: index):
+  }) : (tensor<?xf32>) -> ()
+  return
+}
+
+// -----
+
+// Whether there is a point of the block depends on the block, on which the sum does not depend.
+func.func @compute_c6(%w: tensor<128xf32>) -> tensor<5xf32> {
+  %0 = norm.compute(%a = %w : tensor<128xf32>) -> (%o : tensor<5xf32>)
+      space(%b = 5, %i = 128) where(%b * 128 + %i < 576) {
+    %1 = norm.read %a[%i] : tensor<128xf32>
+    // expected-error @+1 {{expected to range or vary over all dims of the guard, but it leaves out b}}
+    %2 = norm.reduce add %1 over(%i) : f32
+    norm.write %2, %o[%b] : tensor<5xf32>
+  }
+  return %0 : tensor<5xf32>
+}
+
+// -----
+
+func.func @compute_c6_scan(%x: tensor<576xf32>) -> tensor<576xf32> {
+  %0 = norm.compute(%a = %x : tensor<576xf32>) -> (%o : tensor<576xf32>)
+      space(%b = 5, %i = 128) where(%b * 128 + %i < 576) {
+    %1 = norm.read %a[%b * 128 + %i] : tensor<576xf32>
+    // expected-error @+1 {{unsupported: a scan along a dim with a guard}}
+    %2 = norm.scan add %1 along(%i) : f32
+    norm.write %2, %o[%b * 128 + %i] : tensor<576xf32>
+  }
+  return %0 : tensor<576xf32>
+}
+
+// -----
+
+func.func @compute_c6_nth(%x: tensor<576xi32>) -> tensor<5x2xi32> {
+  %0 = norm.compute(%a = %x : tensor<576xi32>) -> (%o : tensor<5x2xi32>)
+      space(%b = 5, %i = 128, %j = 2) where(%b * 128 + %i < 576) {
+    %1 = norm.read %a[%b * 128 + %i] : tensor<576xi32>
+    // expected-error @+1 {{unsupported: nth along a dim with a guard}}
+    %2 = norm.reduce max %1 over(%i) nth(%j) : i32
+    norm.write %2, %o[%b, %j] : tensor<5x2xi32>
+  }
+  return %0 : tensor<5x2xi32>
+}
+
+// -----
+
+norm.kernel @kernel_c12(%w: memref<128xf32>, %y: memref<5xf32>) space(%b = 5, %i = 128) where(%b * 128 + %i < 576) {
+  %0 = norm.read %w[%i] : memref<128xf32>
+  // expected-error @+1 {{expected to range or vary over all dims of the guard, but it leaves out b}}
+  %1 = norm.reduce add %0 over(%i) : f32
+  norm.write %1, %y[%b] : memref<5xf32>
+}
+
+// -----
+
+// Without the guard, the last block would reach beyond the end.
+norm.kernel @read_c4_without_guard(%x: memref<576xf32>, %y: memref<5xf32>) space(%b = 5, %i = 128) {
+  // expected-error @+1 {{expected coordinate 0 to be within 'memref<576xf32>', got 639 at b = 4, i = 127}}
+  %0 = norm.read %x[%b * 128 + %i] : memref<576xf32>
+  %1 = norm.reduce max %0 over(%i) : f32
+  norm.write %1, %y[%b] : memref<5xf32>
+}
+
+// -----
+
+// A guard that ends one point too late.
+norm.kernel @read_c4_guard(%x: memref<576xf32>, %y: memref<5xf32>) space(%b = 5, %i = 128) where(%b * 128 + %i < 577) {
+  // expected-error @+1 {{expected coordinate 0 to be within 'memref<576xf32>', got 576 at b = 4, i = 64}}
+  %0 = norm.read %x[%b * 128 + %i] : memref<576xf32>
+  %1 = norm.reduce max %0 over(%i) : f32
+  norm.write %1, %y[%b] : memref<5xf32>
+}
+
+// -----
+
+// A guard that ends one point too early.
+norm.kernel @write_c8_guard(%x: memref<576xf32>, %y: memref<576xf32>) space(%b = 5, %i = 128) where(%b * 128 + %i < 575) {
+  %0 = norm.read %x[%b * 128 + %i] : memref<576xf32>
+  // expected-error @+1 {{expected every element of y, a memref<576xf32>, to be written, got no write of [575]}}
+  norm.write %0, %y[%b * 128 + %i] : memref<576xf32>
+}
+
+// -----
+
+// A guard concerns only accesses that use all of its dims.
+norm.kernel @write_c5_guard(%x: memref<8xf32>, %y: memref<5xf32>) space(%b = 7, %i = 128) where(%b * 128 + %i < 576) {
+  %0 = norm.read %x[%b] : memref<8xf32>
+  // expected-error @+1 {{expected coordinate 0 to be within 'memref<5xf32>', got 6 at b = 6}}
+  norm.write %0, %y[%b] : memref<5xf32>
+}
+
+// -----
+
+norm.kernel @multiplies_in_guard(%x: memref<?xf32>) space(%n = dim(%x, 0)) where(%n * dim(%x, 0) < 5) { // expected-error {{unsupported: a guard that multiplies or divides dims and sizes by each other}}
 }

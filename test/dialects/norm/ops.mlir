@@ -18,6 +18,19 @@ func.func @compute(%x: tensor<?x64xf32>) -> tensor<?xf32> {
   return %s : tensor<?xf32>
 }
 
+// Guards of a space, over its dims and sizes.
+// CHECK-LABEL: func.func @guards
+func.func @guards(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // CHECK: space(%[[B:.*]] = dim(%[[A:.*]], 0) ceildiv 128, %[[I:.*]] = 128) where(%[[B]] * 128 + %[[I]] < dim(%[[A]], 0), %[[I]] < 128) {
+  %s = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>)
+      space(%b = dim(%a, 0) ceildiv 128, %i = 128) where(%b * 128 + %i < dim(%a, 0), %i < 128) {
+    %0 = norm.read %a[%b * 128 + %i] : tensor<?xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    norm.write %1, %o[%b] : tensor<?xf32>
+  }
+  return %s : tensor<?xf32>
+}
+
 // A scan's result varies over the dims that it runs along.
 // CHECK-LABEL: norm.kernel @scans
 // CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)

@@ -11,6 +11,7 @@ use norma_bundle::Expression;
 use norma_bundle::definition::{Definition, Intermediate, Statement};
 use norma_bundle::manifest::ScalarValue;
 use norma_bundle::program::{Number, Step};
+use norma_dialects::attributes;
 use norma_dialects::norm::{ComputeOp, LaunchOp, NumSmsOp};
 use norma_passes::mlir::values::key;
 use norma_passes::mlir::{types, walk};
@@ -172,6 +173,7 @@ impl Reader<'_, '_> {
             scalars,
             compute.extents().ok()?,
             &compute.sizes().ok()?,
+            compute.guards(),
         )
     }
 
@@ -184,7 +186,9 @@ impl Reader<'_, '_> {
 
     fn launch(&mut self, launch: LaunchOp) -> Option<norma_bundle::Program> {
         let kernel = callee(launch, self.module)?;
-        if kernel.guards().is_some() {
+        // The guards of a kernel that a schedule has been applied to are those of its CTAs' parts.
+        let is_applied = kernel.roles().is_some() || kernel.op().attribute(attributes::kernel::PART).is_ok();
+        if kernel.guards().is_some() && is_applied {
             return None;
         }
         let (buffers, scalars): (Vec<_>, Vec<_>) = launch
@@ -214,6 +218,7 @@ impl Reader<'_, '_> {
             scalars,
             kernel.extents().ok()?,
             &kernel.sizes().ok()?,
+            kernel.guards(),
         )
     }
 

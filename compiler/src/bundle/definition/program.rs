@@ -39,13 +39,15 @@ pub(super) struct Scalar {
 }
 
 /// Reads a body. Its arguments are `views`, then `scalars`, then the dims, whose extents are the results of the map `extents`
-/// over the sizes that `sizes` lists as pairs (view, axis). Returns `None` if an op has no form in a program.
+/// over the sizes that `sizes` lists as pairs (view, axis); `guards` holds the sides of guards over dims and the same sizes. Returns `None`
+/// if an op has no form in a program.
 pub(super) fn read(
     block: BlockRef,
     views: Vec<View>,
     scalars: Vec<Scalar>,
     extents: AffineMap,
     sizes: &[i64],
+    guards: Option<AffineMap>,
 ) -> Option<Program> {
     let symbols = sizes
         .chunks_exact(2)
@@ -55,6 +57,13 @@ pub(super) fn read(
         })
         .collect::<Option<Vec<_>>>()?;
     let space = affine::results(extents, &[], &symbols)?;
+    let dims = (0..space.len()).map(|dim| Expression::symbol(format!("d{dim}")));
+    let dims = dims.collect::<Vec<_>>();
+    let sides = match guards {
+        Some(guards) => affine::results(guards, &dims, &symbols)?,
+        None => Vec::new(),
+    };
+    let (guards, _) = sides.as_chunks::<2>();
     let mut reader = Reader {
         first_dim: views.len() + scalars.len(),
         views,
@@ -71,6 +80,7 @@ pub(super) fn read(
     }
     Some(Program {
         space,
+        guards: guards.to_vec(),
         steps: reader.steps,
     })
 }
@@ -148,6 +158,7 @@ impl Reader {
                     value,
                     tensor,
                     access,
+                    partial: write.partial(),
                 },
                 &[],
             );

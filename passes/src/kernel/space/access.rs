@@ -8,6 +8,7 @@ use norma_dialects::norm::{ReadOp, WriteOp};
 
 use super::{DimSet, Space};
 use crate::gcd::gcd;
+use crate::kernel::guards::Guard;
 use crate::mlir::{
     affine::{Leaf, substitute, symbols},
     context,
@@ -223,16 +224,39 @@ impl<'c> Space<'c, '_> {
         self.bounds_of(self.extents[dim])
     }
 
-    /// A known divisor of a dim's extent.
-    pub fn extent_multiple(&self, dim: usize) -> i64 {
-        let extent = self.extents[dim];
-        if extent.is_constant() {
-            return extent.constant_value();
+    /// The length of runs of a dim's points, from the first one on, each of which is there as a whole or not at all, wherever the other
+    /// dims are: a known divisor of the extent, which guards do not break.
+    pub fn run_multiple(&self, dim: usize) -> i64 {
+        let broken = |multiple: i64, guard: &Guard<'c>| {
+            if !guard.iter().any(|side| side.is_function_of_dim(dim)) {
+                return multiple;
+            }
+            let [lhs, limit] = *guard;
+            let Some(form) = LinearForm::of(lhs, self.dims.len(), 0) else {
+                return 1;
+            };
+            let room = gcd(self.known_divisor(limit), form.constant);
+            let others = form.dims.iter().enumerate().filter(|(other, _)| *other != dim);
+            let unit = others.fold(room, |unit, (_, factor)| gcd(unit, *factor));
+            match unit.checked_rem(form.dims[dim]) {
+                Some(0) => gcd(multiple, unit / form.dims[dim]),
+                _ => 1,
+            }
+        };
+        self.guards
+            .iter()
+            .fold(self.known_divisor(self.extents[dim]), broken)
+    }
+
+    /// A known divisor of an expression over the kernel's sizes; 1 for one over dims.
+    fn known_divisor(&self, expression: AffineExpr<'c>) -> i64 {
+        if expression.is_constant() {
+            return expression.constant_value();
         }
-        if !extent.is_symbol() {
+        if !expression.is_symbol() {
             return 1;
         }
-        let (buffer, axis) = self.sizes[extent.symbol_position()];
+        let (buffer, axis) = self.sizes[expression.symbol_position()];
         self.size_multiple(buffer, axis)
     }
 

@@ -55,6 +55,10 @@ impl<'c, 'a> Space<'c, 'a> {
         // A scalar only shifts the region and does not change its size.
         let coordinates = access.coordinates_from_zero();
         coordinates.iter().fold(bytes, |bytes, coordinate| {
+            // The last point of the dims says nothing of a remainder, which is taken to have any value.
+            if coordinate.is_mod() && coordinate.rhs().is_constant() {
+                return bytes * coordinate.rhs();
+            }
             let corners = LinearForm::extreme_corners(*coordinate, &last, self.sizes.len(), zero);
             let [first, last] = corners.map(|corner| AffineMap::new(context, 0, self.sizes.len(), &corner));
             // A guard on the coordinate gives its end; without one it extends to the last point of the dims.
@@ -96,6 +100,18 @@ mod tests {
             let traffic = space.traffic().ok()?;
             Some((traffic.read.to_string(), traffic.written.to_string()))
         })
+    }
+
+    #[test]
+    fn remainders_cover_whole_tiles() {
+        let tiles = traffic(
+            "norm.kernel @k(%x: memref<?xf32>, %y: memref<?x8xf32>) space(%m = dim(%x, 0)) {
+               %0 = norm.read %x[%m] : memref<?xf32>
+               norm.write %0, %y[%m floordiv 8, %m mod 8] {partial} : memref<?x8xf32>
+             }",
+        );
+        let written = "((s0 - 1) floordiv 8 + 1) * 32".to_owned();
+        assert_eq!(tiles, Some(("s0 * 4".to_owned(), written)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use melior::ir::{OperationRef, ValueLike};
 use norma_dialects::norm::DequantizeOp;
 
 use super::{
-    program::{Blocks, Coordinate, Pairs, is_power_of_two},
+    program::{Blocks, Pairs, is_power_of_two, scale_layout},
     viewed,
 };
 use crate::mlir::{pass::PassResult, types};
@@ -23,7 +23,8 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         None if types::is_float(q.r#type()) => p.widened(q),
         None => p.float_of_integer(q),
     };
-    let scale = p.read_stored(of.scale()?, &Coordinate::of(blocks.of_block()))?;
+    let at = scale_layout::coordinates(of.scale_layout()?, blocks.of_block());
+    let scale = p.read_stored(of.scale()?, &at)?;
     let mut scale = match is_power_of_two(scale.r#type()) {
         true => p.power_of_exponent(p.exponent_of_e8m0(scale)),
         false => p.widened(scale),

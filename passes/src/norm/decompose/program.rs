@@ -16,6 +16,7 @@ mod lengths;
 mod logits;
 mod places;
 mod powers;
+pub(super) mod scale_layout;
 mod statistics;
 
 use melior::ir::{AffineExpr, AffineMap};
@@ -33,7 +34,7 @@ pub(super) use self::logits::Exponentials;
 pub(super) use self::powers::{Rounding, is_power_of_two};
 pub(super) use self::statistics::{Affine, Moments};
 use crate::{
-    kernel::reductions,
+    kernel::{guards, reductions},
     mlir::{
         builder::Builder,
         comparison::{Predicate, compare_floats},
@@ -52,8 +53,16 @@ pub(super) enum Extent {
     Static(i64),
     /// The size of the first operand along that axis.
     Size(usize),
-    /// The number of runs of `length` neighbours along that axis of the first operand.
+    /// The number of runs of `length` neighbours along that axis of the first operand, the last of which may be shorter.
     Runs { axis: usize, length: i64 },
+}
+
+/// A limit of the points of some dims: there are only those at which a sum of dims is below a number.
+#[derive(Clone)]
+pub(super) struct Limit {
+    /// The dims, by position, each times a factor.
+    pub(super) sum: Vec<(usize, i64)>,
+    pub(super) below: Extent,
 }
 
 /// Writes the body of a `norm.compute` that takes the place of a named op.
@@ -92,7 +101,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     /// Begins the definition of `named`, before that op, with a dim for each axis of the first operand.
     pub(super) fn begin(named: OperationRef<'c, 'a>) -> Result<Self, PassError<'c>> {
         let extents = Self::axes(named)?;
-        Self::begin_over(named, extents)
+        Self::begin_over(named, extents, &[])
     }
 
     /// The extents of the axes of the first operand.
@@ -104,10 +113,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             .collect())
     }
 
-    /// Begins the definition of `named`, before that op, with a dim of each of these extents.
+    /// Begins the definition of `named`, before that op, with a dim of each of these extents, and of their points those within `limits`.
     pub(super) fn begin_over(
         named: OperationRef<'c, 'a>,
         extents: Vec<Extent>,
+        limits: &[Limit],
     ) -> Result<Self, PassError<'c>> {
         let outer = Builder::before(named);
         let context = outer.context();
@@ -115,23 +125,38 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let results = named.results().map(Value::from).collect::<Vec<_>>();
         let result_types = results.iter().map(ValueLike::r#type).collect::<Vec<_>>();
 
-        let mut sizes = Vec::new();
-        let mut size_along = |axis: usize| {
-            sizes.extend([0, axis as i64]);
-            AffineExpr::symbol(context, sizes.len() / 2 - 1)
-        };
-        let mut of_space = Vec::new();
-        for extent in &extents {
-            of_space.push(match extent {
+        let mut axes = Vec::new();
+        let mut number = |extent: &Extent| {
+            let mut size_along = |axis: usize| {
+                let known = axes.iter().position(|known| *known == axis);
+                let symbol = known.unwrap_or_else(|| {
+                    axes.push(axis);
+                    axes.len() - 1
+                });
+                AffineExpr::symbol(context, symbol)
+            };
+            match extent {
                 Extent::Static(size) => AffineExpr::constant(context, *size),
                 Extent::Size(axis) => size_along(*axis),
                 Extent::Runs { axis, length } => {
                     let length = AffineExpr::constant(context, *length);
-                    AffineExpr::floor_div(size_along(*axis), length)
+                    AffineExpr::ceil_div(size_along(*axis), length)
                 }
-            });
-        }
-        let of_space = AffineMap::new(context, 0, sizes.len() / 2, &of_space);
+            }
+        };
+        let of_space = extents.iter().map(&mut number).collect::<Vec<_>>();
+        let term = |(dim, factor): &(usize, i64)| {
+            AffineExpr::dim(context, *dim) * AffineExpr::constant(context, *factor)
+        };
+        let guards = limits.iter().map(|limit| {
+            let sum = limit.sum.iter().map(term).reduce(|sum, term| sum + term);
+            let sum = sum.unwrap_or_else(|| AffineExpr::constant(context, 0));
+            [sum, number(&limit.below)]
+        });
+        let guards = guards.collect::<Vec<_>>();
+        let guards = guards::map_of(context, &guards, extents.len(), axes.len());
+        let of_space = AffineMap::new(context, 0, axes.len(), &of_space);
+        let sizes = axes.iter().flat_map(|axis| [0, *axis as i64]).collect::<Vec<_>>();
 
         let location = named.location();
         let index = Type::index(context);
@@ -144,7 +169,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             .collect::<Vec<_>>();
         let body = Region::new();
         body.append_block(Block::new(&arguments));
-        let compute = ComputeOp::build(location, &inputs, of_space, &sizes, &result_types, body)?;
+        let compute = ComputeOp::build(location, &inputs, of_space, &sizes, guards, &result_types, body)?;
         let compute = outer.insert(compute);
 
         let block = walk::entry_block(compute)?;

@@ -1,10 +1,10 @@
 //! `norm.quantize`: `q = x / scale`, with `scale = max(amax / L, 2^-126)` of each block where none is given.
 
 use melior::ir::{OperationRef, Type, Value, ValueLike};
-use norma_dialects::norm::{QuantizeOp, ReduceKind};
+use norma_dialects::norm::{QuantizeOp, ReduceKind, ScaleLayout};
 
 use super::{
-    program::{Blocks, Coordinate, Pairs, Program, Rounding, e2m1, is_power_of_two},
+    program::{Blocks, Coordinate, Pairs, Program, Rounding, e2m1, is_power_of_two, scale_layout},
     viewed,
 };
 use crate::mlir::{
@@ -68,7 +68,11 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
                     .transpose()?;
                 rounded(p, amax()?, largest, stored, factor)
             };
-            p.write_at(scale.stored, result, &of_block)?;
+            let at = scale_layout::coordinates(of.scale_layout()?, blocks.of_block());
+            match of.scale_layout()? {
+                ScaleLayout::Swizzled128x4 => p.write_part_at(scale.stored, result, &at)?,
+                _ => p.write_at(scale.stored, result, &at)?,
+            }
             scale.divisor
         }
         (None, None) => {

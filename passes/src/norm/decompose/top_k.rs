@@ -18,7 +18,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let rank = extents.len();
     let axis = of.axis()?.rem_euclid(rank as i64) as usize;
     extents.push(Extent::Static(of.k()?));
-    let p = Program::begin_over(op, extents)?;
+    let p = Program::begin_over(op, extents, &[])?;
     let (of_row, nth) = (&p.dims()[..rank], p.dims()[rank]);
     let x = p.read_stored(of.x()?, &Coordinate::of(of_row))?;
     let keys = p.keys(x.r#type(), axis);

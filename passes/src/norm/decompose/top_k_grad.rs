@@ -18,7 +18,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let rank = extents.len();
     let axis = grad.axis()?.rem_euclid(rank as i64) as usize;
     extents.push(Extent::Static(grad.elements()?));
-    let p = Program::begin_over(op, extents)?;
+    let p = Program::begin_over(op, extents, &[])?;
     let (of_values, places) = p.dims().split_at(rank);
     let dvalue = p.read(grad.dvalues()?, of_values)?;
     let index = p.integer(grad.indices()?, of_values)?;

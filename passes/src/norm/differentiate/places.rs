@@ -91,7 +91,7 @@ fn spans<'c>(
 ) -> Option<Vec<Span<'c>>> {
     let mut used = BTreeSet::new();
     let span = |at: &AffineExpr<'c>| {
-        let digits = digits(*at, extents, context)?;
+        let digits = digits(*at, extents, &[], context)?;
         let are_free = digits.dims.iter().all(|(dim, _)| used.insert(*dim));
         are_free.then_some((digits.first, digits.extent))
     };

@@ -49,6 +49,12 @@ pub(super) fn differentiate<'c: 'a, 'a>(
     adjoints: &Adjoints<'c, 'a>,
     is_wanted: impl Fn(Value<'c, 'a>) -> bool,
 ) -> Result<Vec<(Value<'c, 'a>, Value<'c, 'a>)>, PassError<'c>> {
+    if compute.guards().is_some() {
+        // The adjoint of a value that dims are left out of counts their points, which a guard changes.
+        let message = "a gradient of a program with guards; supported: programs over all points of their dims, as blocks that divide \
+                       their axes";
+        return Err(Diagnostic::unsupported(compute.op().location(), message).into());
+    }
     let source = Source::of(compute)?;
     let mut wanted = Vec::new();
     for read in source.ops.iter().filter_map(|op| ReadOp::from_op(*op)) {
@@ -167,6 +173,7 @@ fn insert<'c: 'a, 'a>(
             results: &results,
             extents: &extents.collect::<Result<Vec<_>, _>>()?,
             sizes: &sizes,
+            guards: &[],
         },
     )
 }
@@ -517,6 +524,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
                 buffer,
                 &read.indices(),
                 read.access()?,
+                false,
             )?;
             self.values.b.insert(write);
         }

@@ -89,6 +89,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
                 results: &results,
                 extents: &of_space,
                 sizes: &sizes,
+                guards: &[],
             },
         )?;
         let arguments = compute::arguments(compute)?;
@@ -139,7 +140,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
     pub(super) fn write(&self, value: Value<'c, 'a>, result: usize, access: AffineMap<'c>) -> PassResult<'c> {
         let (dims, access) = self.indices_of(access)?;
         let buffer = self.arguments.results[result];
-        let write = WriteOp::build(self.b.location(), value, buffer, &dims, access)?;
+        let write = WriteOp::build(self.b.location(), value, buffer, &dims, access, false)?;
         self.b.insert(write);
         Ok(())
     }

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     kernel::{
         compute::{self, Arguments, Signature},
+        guards::Guard,
         indices::indices_of,
         reductions::{self, combine},
     },
@@ -35,7 +36,11 @@ pub(super) fn emit<'c: 'a, 'a>(
     program: &Program<'c, 'a>,
 ) -> Result<ComputeOp<'c, 'a>, PassError<'c>> {
     let mut tensors = graph.read_by(program);
-    let (extents, sizes) = extents(graph, shapes, program, &mut tensors);
+    let OfSpace {
+        extents,
+        sizes,
+        guards,
+    } = space(graph, shapes, program, &mut tensors);
     let nodes = graph.nodes_of(program);
     let mut scalars = Vec::new();
     for node in &nodes {
@@ -61,6 +66,7 @@ pub(super) fn emit<'c: 'a, 'a>(
             results: &results,
             extents: &extents,
             sizes: &sizes,
+            guards: &guards,
         },
     )?;
     let arguments = compute::arguments(compute)?;
@@ -85,21 +91,30 @@ pub(super) fn emit<'c: 'a, 'a>(
         let buffer = buffer.ok_or_else(|| PassError::Internal("a write is to no result".to_owned()))?;
         emitter.b.set_location(write.location);
         let (dims, access) = emitter.access(&write.at)?;
-        let value = emitter.value(write.value)?;
-        let write = WriteOp::build(emitter.b.location(), value, buffer, &dims, access)?;
+        let (value, partial) = (emitter.value(write.value)?, write.is_partial);
+        let write = WriteOp::build(emitter.b.location(), value, buffer, &dims, access, partial)?;
         emitter.b.insert(write);
     }
     Ok(compute)
 }
 
-/// The extents of a program's dims, and the sizes that their symbols stand for, as (position in `tensors`, axis). A size is taken off
-/// a tensor that the program reads, if one has it; otherwise the tensor that has it is added to `tensors`.
-fn extents<'c: 'a, 'a>(
+/// The space of a program, over its dims by position.
+struct OfSpace<'c> {
+    extents: Vec<AffineExpr<'c>>,
+    /// The sizes that symbols stand for, as (position among the tensors, axis).
+    sizes: Vec<(usize, usize)>,
+    guards: Vec<Guard<'c>>,
+}
+
+/// The space of a program. A size is taken off a tensor that the program reads, if one has it; otherwise the tensor that has it is added
+/// to `tensors`.
+fn space<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     shapes: &mut Shapes<'c>,
     program: &Program<'c, 'a>,
     tensors: &mut Vec<Value<'c, 'a>>,
-) -> (Vec<AffineExpr<'c>>, Vec<(usize, usize)>) {
+) -> OfSpace<'c> {
+    let extents_of_dims = graph.extents.clone();
     let mut sizes = Vec::new();
     let mut position = |size: (usize, usize)| {
         let known = sizes.iter().position(|known| *known == size);
@@ -108,15 +123,12 @@ fn extents<'c: 'a, 'a>(
             sizes.len() - 1
         })
     };
-    let mut extents = Vec::new();
-    for dim in &program.dims {
-        let extent = graph.extents[*dim];
-        if let Some(size) = size_of(graph, shapes, tensors, extent) {
-            extents.push(AffineExpr::symbol(graph.context, position(size)));
-            continue;
+    let mut over_sizes = |expression: AffineExpr<'c>| {
+        if let Some(size) = size_of(graph, shapes, tensors, expression) {
+            return AffineExpr::symbol(graph.context, position(size));
         }
         let mut stands_for = HashMap::new();
-        for symbol in symbols(extent) {
+        for symbol in symbols(expression) {
             let Some((tensor, axis)) = graph.size_of_symbol(symbol) else {
                 continue;
             };
@@ -128,12 +140,24 @@ fn extents<'c: 'a, 'a>(
             });
             stands_for.insert(symbol, position(size));
         }
-        extents.push(substitute(extent, &mut |leaf| match leaf {
+        substitute(expression, &mut |leaf| match leaf {
             Leaf::Symbol(symbol) => AffineExpr::symbol(graph.context, stands_for[&symbol]),
-            Leaf::Dim(dim) => AffineExpr::dim(graph.context, dim),
-        }));
+            Leaf::Dim(dim) => {
+                // A guard that concerns a program is over its dims.
+                let dim = program.dims.iter().position(|own| *own == dim);
+                AffineExpr::dim(graph.context, dim.unwrap_or(0))
+            }
+        })
+    };
+    let extents = program.dims.iter().map(|dim| over_sizes(extents_of_dims[*dim]));
+    let extents = extents.collect();
+    let guards = program.guards.iter().map(|guard| guard.map(&mut over_sizes));
+    let guards = guards.collect();
+    OfSpace {
+        extents,
+        sizes,
+        guards,
     }
-    (extents, sizes)
 }
 
 /// The first of `tensors` with a dynamic axis whose size is `wanted`, by position, and that axis.
@@ -186,17 +210,15 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
                 let operands = self.operands(operands)?;
                 combine(&self.b, *reduce, &operands)?
             }
-            Kind::Reduce(reduce, operands, dims) => {
+            Kind::Reduce(reduce, operands, dims, nth) => {
                 let operands = self.operands(operands)?;
-                let dims = self
-                    .program
-                    .dims
-                    .iter()
-                    .zip(&self.arguments.dims)
-                    .filter(|(dim, _)| dims.contains(dim));
-                let dims = dims.map(|(_, dim)| *dim).collect::<Vec<_>>();
+                let own = self.program.dims.iter().zip(&self.arguments.dims);
+                let over = own.clone().filter(|(dim, _)| dims.contains(dim));
+                let over = over.map(|(_, dim)| *dim).collect::<Vec<_>>();
+                let nth = own.clone().find(|(dim, _)| Some(**dim) == *nth);
+                let nth = nth.map(|(_, dim)| *dim);
                 let copy = self.b.insert(Operation::clone(&reduce.op()));
-                reductions::set_operands(&self.b, copy, &operands, &dims, None);
+                reductions::set_operands(&self.b, copy, &operands, &over, nth);
                 results(copy)
             }
         };

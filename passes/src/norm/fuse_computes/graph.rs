@@ -13,7 +13,10 @@ use melior::{
 use norma_dialects::{norm::ReduceOp, op_name};
 
 use crate::{
-    kernel::digits::{Digits, digits},
+    kernel::{
+        digits::{Digits, digits},
+        guards::{self, Guard},
+    },
     mlir::{
         affine::{Leaf, substitute, symbols},
         values::key,
@@ -57,8 +60,8 @@ pub(super) enum Kind<'c, 'a> {
     Index(AffineExpr<'c>),
     /// A scalar op.
     Op(OperationRef<'c, 'a>, Vec<Use>),
-    /// A reduction over dims.
-    Reduce(ReduceOp<'c, 'a>, Vec<Use>, DimSet),
+    /// A reduction over dims. If a dim counts its results (`nth`), it varies over that dim too.
+    Reduce(ReduceOp<'c, 'a>, Vec<Use>, DimSet, Option<Dim>),
     /// Two partial results of a reduction, combined: first those of one side, then those of the other.
     Combine(ReduceOp<'c, 'a>, Vec<Use>),
 }
@@ -67,7 +70,7 @@ impl Kind<'_, '_> {
     /// The operands of the node.
     pub(super) fn operands(&self) -> &[Use] {
         match self {
-            Kind::Op(_, operands) | Kind::Reduce(_, operands, _) | Kind::Combine(_, operands) => operands,
+            Kind::Op(_, operands) | Kind::Reduce(_, operands, ..) | Kind::Combine(_, operands) => operands,
             _ => &[],
         }
     }
@@ -92,6 +95,8 @@ pub(super) struct Write<'c, 'a> {
     /// One coordinate for each axis.
     pub(super) at: Vec<AffineExpr<'c>>,
     pub(super) value: Use,
+    /// Whether writes leave out elements of the tensor.
+    pub(super) is_partial: bool,
     pub(super) location: Location<'c>,
 }
 
@@ -102,15 +107,17 @@ impl<'c, 'a> Write<'c, 'a> {
             tensor: self.tensor,
             at: self.at.iter().map(|at| replace(*at, dims, context)).collect(),
             value,
+            is_partial: self.is_partial,
             location: self.location,
         }
     }
 }
 
-/// A program: its dims, outermost first, and its stores.
+/// A program: its dims, outermost first, the guards of their points, and its stores.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program<'c, 'a> {
     pub(super) dims: Vec<Dim>,
+    pub(super) guards: Vec<Guard<'c>>,
     pub(super) writes: Vec<Write<'c, 'a>>,
 }
 
@@ -124,6 +131,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             }
         }
         results
+    }
+
+    /// The dims that guards are over.
+    pub(super) fn guarded(&self) -> DimSet {
+        self.guards.iter().flat_map(guards::dims_of).collect()
     }
 
     /// The only write to a tensor; `None` where there is none, or several write parts of it.
@@ -141,7 +153,7 @@ enum Identity {
     Scalar(usize),
     Index(usize),
     Op(Signature, Vec<Use>),
-    Reduce(Signature, Vec<Use>, DimSet),
+    Reduce(Signature, Vec<Use>, DimSet, Option<Dim>),
     Combine(Signature, Vec<Use>),
 }
 
@@ -228,9 +240,10 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         numbers.collect()
     }
 
-    /// The points that a coordinate linearizes; whole runs of a size that is a multiple of their length are all of it.
-    pub(super) fn digits(&self, at: AffineExpr<'c>) -> Option<Digits<'c>> {
-        let mut digits = digits(at, &self.extents, self.context)?;
+    /// The points that a coordinate of a program with these guards linearizes; whole runs of a size that is a multiple of their length
+    /// are all of it.
+    pub(super) fn digits(&self, at: AffineExpr<'c>, guards: &[Guard<'c>]) -> Option<Digits<'c>> {
+        let mut digits = digits(at, &self.extents, guards, self.context)?;
         if let Some((size, length)) = digits.whole_runs()
             && self.multiples.contains(&(size.symbol_position(), length))
         {
@@ -241,7 +254,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
 
     /// Notes what a write at some coordinate of a result's axis, whose size only the run knows, says of sizes.
     pub(super) fn note_written(&mut self, at: AffineExpr<'c>) {
-        let found = digits(at, &self.extents, self.context).and_then(|digits| digits.whole_runs());
+        let found = digits(at, &self.extents, &[], self.context).and_then(|digits| digits.whole_runs());
         self.multiples
             .extend(found.map(|(size, length)| (size.symbol_position(), length)));
     }
@@ -271,8 +284,9 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         match &entry.kind {
             Kind::Read(_, at) => entry.dims = at.iter().flat_map(|at| dims_of(*at)).collect(),
             Kind::Index(at) => entry.dims = dims_of(*at),
-            Kind::Reduce(_, _, dims) => {
+            Kind::Reduce(_, _, dims, nth) => {
                 entry.dims = &entry.dims - dims;
+                entry.dims.extend(nth);
                 entry.reductions.insert(node);
             }
             Kind::Scalar(_) | Kind::Op(..) | Kind::Combine(..) => {}
@@ -305,6 +319,16 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         self.reachable(program.writes.iter().map(|write| write.value.node))
     }
 
+    /// The dims that count the results of a program's reductions.
+    pub(super) fn counting(&self, program: &Program<'c, 'a>) -> DimSet {
+        let nodes = self.nodes_of(program).into_iter();
+        let counting = nodes.filter_map(|node| match &self.nodes[node].kind {
+            Kind::Reduce(.., nth) => *nth,
+            _ => None,
+        });
+        counting.collect()
+    }
+
     /// The tensors that a program reads, each once.
     pub(super) fn read_by(&self, program: &Program<'c, 'a>) -> Vec<Value<'c, 'a>> {
         let mut tensors = Vec::new();
@@ -330,6 +354,11 @@ pub(super) fn dims_of(expression: AffineExpr<'_>) -> DimSet {
     DimSet::new()
 }
 
+/// A guard with `dims` substituted in it.
+pub(super) fn replace_in_guard<'c>(guard: &Guard<'c>, dims: &Dims<'c>, context: &'c Context) -> Guard<'c> {
+    guard.map(|side| replace(side, dims, context))
+}
+
 /// Replaces dims of an expression; those without a substitute stay.
 pub(super) fn replace<'c>(
     expression: AffineExpr<'c>,
@@ -352,8 +381,8 @@ fn identity(kind: &Kind<'_, '_>) -> Identity {
         Kind::Scalar(value) => Identity::Scalar(key(*value)),
         Kind::Index(at) => Identity::Index(unique(at)),
         Kind::Op(op, operands) => Identity::Op(signature(*op), operands.clone()),
-        Kind::Reduce(reduce, operands, dims) => {
-            Identity::Reduce(signature(reduce.op()), operands.clone(), dims.clone())
+        Kind::Reduce(reduce, operands, dims, nth) => {
+            Identity::Reduce(signature(reduce.op()), operands.clone(), dims.clone(), *nth)
         }
         Kind::Combine(reduce, operands) => Identity::Combine(signature(reduce.op()), operands.clone()),
     }

@@ -49,8 +49,10 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         members: Vec<OperationRef<'c, 'a>>,
         program: Program<'c, 'a>,
     ) -> Self {
-        let extents = program.dims.iter().flat_map(|dim| symbols(graph.extents[*dim]));
-        let sizes = extents.filter_map(|symbol| Some(graph.size_of_symbol(symbol)?.0));
+        let extents = program.dims.iter().map(|dim| graph.extents[*dim]);
+        let of_space = extents.chain(program.guards.iter().flatten().copied());
+        let sizes = of_space.flat_map(symbols);
+        let sizes = sizes.filter_map(|symbol| Some(graph.size_of_symbol(symbol)?.0));
         let mut reads = graph.read_by(&program);
         reads.extend(sizes);
         Self {

@@ -75,6 +75,15 @@ fn name(dims: &Dims<'_>) -> Name {
     name
 }
 
+/// The dim that takes the place of `nth`, which counts the results of a reduction.
+fn moved_count(nth: Dim, free: &Dims<'_>) -> Result<Dim, Stop> {
+    match free.get(&nth) {
+        None => Ok(nth),
+        Some(at) if at.is_dim() => Ok(at.dim_position()),
+        Some(_) => Err(Stop::Counted),
+    }
+}
+
 struct Copier<'s, 'f, 'c, 'a> {
     graph: &'s mut Graph<'c, 'a>,
     bound: &'s Bound<'c>,
@@ -99,7 +108,7 @@ impl<'c: 'a, 'a> Copier<'_, '_, 'c, 'a> {
             }
             let kind = &self.graph.entry(node).kind;
             let is_inside = match kind {
-                Kind::Reduce(_, _, dims) => self.within(free, dims).iter().all(|at| name(at) == here),
+                Kind::Reduce(_, _, dims, _) => self.within(free, dims).iter().all(|at| name(at) == here),
                 _ => true,
             };
             if is_inside {
@@ -165,8 +174,9 @@ impl<'c: 'a, 'a> Copier<'_, '_, 'c, 'a> {
                 let operands = self.operands(operands, here);
                 (Kind::Combine(*reduce, operands), entry.kind.operands().len() / 2)
             }
-            Kind::Reduce(reduce, operands, dims) => {
-                return self.copy_reduction(&entry, *reduce, operands, dims, free);
+            Kind::Reduce(reduce, operands, dims, nth) => {
+                let nth = nth.map(|nth| moved_count(nth, free)).transpose()?;
+                return self.copy_reduction(&entry, (*reduce, nth), operands, dims, free);
             }
         };
         let node = self.graph.add(kind, entry.location);
@@ -176,12 +186,16 @@ impl<'c: 'a, 'a> Copier<'_, '_, 'c, 'a> {
     fn copy_reduction(
         &mut self,
         entry: &Entry<'c, 'a>,
-        reduce: ReduceOp<'c, 'a>,
+        (reduce, nth): (ReduceOp<'c, 'a>, Option<Dim>),
         operands: &[Use],
         dims: &DimSet,
         free: &Dims<'c>,
     ) -> Result<Vec<Use>, Stop> {
         let within = self.within(free, dims);
+        if nth.is_some() && within.len() > 1 {
+            // Of two values the combiner keeps one, and the other may be a result too.
+            return Err(Stop::Counted);
+        }
         let over = within
             .iter()
             .flat_map(|at| dims.iter().flat_map(|dim| dims_of(at[dim])));
@@ -193,6 +207,12 @@ impl<'c: 'a, 'a> Copier<'_, '_, 'c, 'a> {
             if !at.is_disjoint(&over) {
                 return Err(Stop::Coordinates);
             }
+            if nth.is_some_and(|nth| at.contains(&nth)) {
+                return Err(Stop::Counted);
+            }
+        }
+        if nth.is_some_and(|nth| over.contains(&nth)) {
+            return Err(Stop::Counted);
         }
         let uses = |node: Node| {
             (0..operands.len())
@@ -212,7 +232,7 @@ impl<'c: 'a, 'a> Copier<'_, '_, 'c, 'a> {
             });
         }
         let node = self.graph.add(
-            Kind::Reduce(reduce, combined.unwrap_or_default(), over),
+            Kind::Reduce(reduce, combined.unwrap_or_default(), over, nth),
             entry.location,
         );
         Ok(uses(node))

@@ -3,19 +3,22 @@
 //! A value of the first program that the second one reads is computed where it is read. A value that depends on no reduction may be
 //! read at any coordinates. The result of a reduction is computed only once, so it has to be read at the dims that it is kept for, by
 //! points that the first program has too: then the CTA that holds a row for the reduction also holds it for what follows. Two
-//! reductions fit if the dims of one are a subset of the other's, or if one of them is last: its results are only written.
+//! reductions fit if the dims of one are a subset of the other's, or if one of them is last: its results are only written. What fits with
+//! a reduction that has several results is in [`counting`].
 
 use std::collections::{BTreeSet, HashMap};
 
 use melior::ir::{AffineExpr, Value};
 
 use super::{
-    graph::{Dim, DimSet, Dims, Graph, Kind, Node, Program, Use, Write, dims_of, replace},
+    counting,
+    graph::{Dim, DimSet, Dims, Graph, Kind, Node, Program, Use, Write, dims_of, replace, replace_in_guard},
     instantiate::{Bound, instantiate, moved},
     spaces::Match,
     stop::Stop,
     waiting::{crossings, needed_everywhere},
 };
+use crate::kernel::guards::{self, Guard};
 
 /// Returns one program that computes what `first` and `second` compute. `second` may read results of `first`; those for which
 /// `is_kept` holds are needed elsewhere too, and are still written.
@@ -35,6 +38,7 @@ pub(super) fn merge<'c: 'a, 'a>(
     let kept = kept.cloned().collect::<Vec<_>>();
     let matched = match_spaces(graph, (first, second), &read, &behind, !kept.is_empty());
     check_spaces(
+        graph,
         (first, second),
         &matched,
         &read,
@@ -76,9 +80,11 @@ pub(super) fn merge<'c: 'a, 'a>(
             .push(write.moved(value, &matched.consumer, graph.context));
     }
     merged.dims = dims(graph, &merged, first, second, &matched);
+    merged.guards = guards_of(graph, &merged, (first, second), &matched)?;
     let is_worse = |count: fn(&Graph<'c, 'a>, &Program<'c, 'a>) -> usize| {
         count(graph, &merged) > count(graph, first) + count(graph, second)
     };
+    counting::check(graph, &merged, [first, second])?;
     if is_worse(crossings) {
         return Err(Stop::Crossing);
     }
@@ -102,7 +108,7 @@ fn match_spaces<'c: 'a, 'a>(
 ) -> Match<'c> {
     let mut matched = Match::default();
     for (write, at) in read {
-        matched.accesses(graph, &write.at, at);
+        matched.accesses(graph, (first, second), &write.at, at);
     }
     if is_kept || !behind.is_empty() {
         if !is_kept {
@@ -111,17 +117,24 @@ fn match_spaces<'c: 'a, 'a>(
             }
         }
         matched.shared_reads(graph, first, second);
+        // A dim that counts results is in no relation to elements that are as many.
+        let counting = graph.counting(second);
+        let not_counting = second.dims.iter().copied();
+        let not_counting = not_counting.filter(|dim| !counting.contains(dim));
+        let not_counting = not_counting.collect::<Vec<_>>();
         for node in behind {
-            if let Kind::Reduce(_, _, dims) = &graph.entry(*node).kind {
-                matched.reduced(graph, dims, &second.dims);
+            if let Kind::Reduce(_, _, dims, _) = &graph.entry(*node).kind {
+                matched.reduced(graph, dims, &not_counting);
             }
         }
     }
     matched
 }
 
-/// Checks that two programs fit into one space.
+/// Checks that two programs fit into one space. The points of a dim that counts the results of a reduction are all in the CTA that
+/// holds what the reduction ranges over, so that what is computed before is there too.
 fn check_spaces<'c: 'a, 'a>(
+    graph: &Graph<'c, 'a>,
     (first, second): (&Program<'c, 'a>, &Program<'c, 'a>),
     matched: &Match<'c>,
     read: &[ReadOf<'c, 'a>],
@@ -140,7 +153,8 @@ fn check_spaces<'c: 'a, 'a>(
     }
     let at = read.iter().flat_map(|(_, at)| at).flat_map(|at| dims_of(*at));
     let at = at.collect::<DimSet>();
-    let sees = |dim: &Dim| matched.of_consumer.contains(dim) || at.contains(dim);
+    let counting = graph.counting(second);
+    let sees = |dim: &Dim| matched.of_consumer.contains(dim) || at.contains(dim) || counting.contains(dim);
     match has_reductions && !second.dims.iter().all(sees) {
         true => Err(Stop::Wider),
         false => Ok(()),
@@ -206,6 +220,13 @@ impl<'c: 'a, 'a> Merger<'_, 'c, 'a> {
                 return Err(Stop::Coordinates);
             }
         }
+        // A guard is that of one place of its dims.
+        let guarded = self.first.guarded();
+        let is_elsewhere = |dim: &Dim| free.get(dim) != self.matched.producer.get(dim);
+        let mut at = write.at.iter().flat_map(|at| dims_of(*at));
+        if at.any(|dim| guarded.contains(&dim) && is_elsewhere(&dim)) {
+            return Err(Stop::Coordinates);
+        }
         for node in graph.entry(write.value.node).reductions.intersection(self.behind) {
             let is_moved = |dim: &Dim| free.get(dim) != self.matched.producer.get(dim);
             if graph.entry(*node).dims.iter().any(is_moved) {
@@ -227,7 +248,7 @@ fn dims<'c: 'a, 'a>(
     let mut used = DimSet::new();
     for node in graph.nodes_of(merged) {
         used.extend(&graph.entry(node).dims);
-        if let Kind::Reduce(_, _, dims) = &graph.entry(node).kind {
+        if let Kind::Reduce(_, _, dims, _) = &graph.entry(node).kind {
             used.extend(dims);
         }
     }
@@ -259,6 +280,87 @@ fn dims<'c: 'a, 'a>(
         }
     }
     dims
+}
+
+/// The guards of a merged program: those of both programs over its dims.
+///
+/// # Errors
+///
+/// A guard of the one program would concern more points of the other than those at which it holds anyway, or there would be a reduction
+/// over a dim of a guard that does not depend on all dims of the guard.
+fn guards_of<'c: 'a, 'a>(
+    graph: &Graph<'c, 'a>,
+    merged: &Program<'c, 'a>,
+    (first, second): (&Program<'c, 'a>, &Program<'c, 'a>),
+    matched: &Match<'c>,
+) -> Result<Vec<Guard<'c>>, Stop> {
+    let in_merged = |program: &Program<'c, 'a>, dims: &Dims<'c>| {
+        let guards = program.guards.iter();
+        let guards = guards.map(|guard| replace_in_guard(guard, dims, graph.context));
+        guards.collect::<Vec<_>>()
+    };
+    if first.guarded().iter().any(|dim| matched.parts.contains_key(dim)) {
+        return Err(Stop::Guards);
+    }
+    let of_first = in_merged(first, &matched.producer);
+    let of_second = in_merged(second, &matched.consumer);
+    let sides = [
+        (&of_first, &of_second, second, &matched.consumer),
+        (&of_second, &of_first, first, &matched.producer),
+    ];
+    for (own, others, other, dims) in sides {
+        let of_other = other.dims.iter().flat_map(|dim| match dims.get(dim) {
+            Some(at) => dims_of(*at),
+            None => [*dim].into(),
+        });
+        let of_other = of_other.collect::<DimSet>();
+        // Whether a dim of the other program has only points at which the guard holds.
+        let limits = |guard: &Guard<'c>, dim: &Dim| {
+            let extent = graph.extents[*dim];
+            let at = dims.get(dim).copied().unwrap_or_else(|| graph.dim(*dim));
+            guards::left_by(guard, at, graph.extents.len(), extent, graph.context) == Some(extent)
+        };
+        let is_foreign = |guard: &&Guard<'c>| {
+            guards::concerns(guard, &of_other)
+                && !others.contains(guard)
+                && !other.dims.iter().any(|dim| limits(guard, dim))
+        };
+        if own.iter().any(|guard| is_foreign(&guard)) {
+            return Err(Stop::Guards);
+        }
+    }
+    let all = merged.dims.iter().copied().collect::<DimSet>();
+    let mut found: Vec<Guard<'c>> = Vec::new();
+    for guard in of_first.into_iter().chain(of_second) {
+        if guards::concerns(&guard, &all) && !found.contains(&guard) {
+            found.push(guard);
+        }
+    }
+    for node in graph.nodes_of(merged) {
+        let Kind::Reduce(_, operands, over, nth) = &graph.entry(node).kind else {
+            continue;
+        };
+        // A reduction with several results ranges over all points of its dims.
+        let counts_guarded = |guard: &Guard<'c>| {
+            let of_guard = guards::dims_of(guard);
+            nth.is_some_and(|nth| of_guard.contains(&nth) || !of_guard.is_disjoint(over))
+        };
+        if found.iter().any(counts_guarded) {
+            return Err(Stop::Guards);
+        }
+        let mut known = over.clone();
+        known.extend(
+            operands
+                .iter()
+                .flat_map(|operand| &graph.entry(operand.node).dims),
+        );
+        let leaves_out =
+            |guard: &Guard<'c>| !guards::dims_of(guard).is_disjoint(over) && !guards::concerns(guard, &known);
+        if found.iter().any(leaves_out) {
+            return Err(Stop::Guards);
+        }
+    }
+    Ok(found)
 }
 
 /// The dims of a sum, in the order in which it has them.

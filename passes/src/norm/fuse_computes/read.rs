@@ -8,9 +8,14 @@ use std::collections::HashMap;
 use melior::ir::{AffineExpr, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::{ComputeOp, ReadOp, ReduceOp, ScanOp, WriteOp};
 
-use super::graph::{Dims, Graph, Kind, Program, Symbol, Use, Write, dims_of, replace};
+use super::graph::{
+    Dim, DimSet, Dims, Graph, Kind, Program, Symbol, Use, Write, dims_of, replace, replace_in_guard,
+};
 use crate::{
-    kernel::compute::{self, Arguments},
+    kernel::{
+        compute::{self, Arguments},
+        guards,
+    },
     mlir::{
         affine::{Leaf, substitute},
         pass::PassError,
@@ -86,6 +91,18 @@ pub(super) fn read<'c: 'a, 'a>(
         if types::is_index(inside.r#type()) {
             let number = reader.graph.symbol(Symbol::Number(outside));
             reader.numbers.insert(key(*inside), number);
+        }
+    }
+    if let Some(map) = compute.guards() {
+        for guard in guards::of_map(map)? {
+            let guard = guard.map(of_function);
+            let guard = replace_in_guard(&guard, &reader.dims, reader.graph.context);
+            let [lhs, limit] = guard;
+            let always_holds =
+                lhs.is_constant() && limit.is_constant() && lhs.constant_value() < limit.constant_value();
+            if !always_holds {
+                reader.program.guards.push(guard);
+            }
         }
     }
     let is_read = reader.body(compute)?;
@@ -170,7 +187,9 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                 };
                 let at = self.access(&write.indices(), write.access()?)?;
                 let shape = types::shape(self.results[position].r#type()).unwrap_or_default();
-                for (at, _) in at.iter().zip(shape).filter(|(_, extent)| extent.is_none()) {
+                // Only a result without padding is written in whole runs.
+                let dynamic = at.iter().zip(shape).filter(|(_, extent)| extent.is_none());
+                for (at, _) in dynamic.filter(|_| !write.partial()) {
                     self.graph.note_written(*at);
                 }
                 let value = self.value(write.value()?)?;
@@ -178,21 +197,27 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                     tensor: self.results[position],
                     at,
                     value,
+                    is_partial: write.partial(),
                     location,
                 });
             } else if let Some(reduce) = ReduceOp::from_op(op) {
-                // The graph does not represent the order of its results.
-                if reduce.nth().is_some() {
-                    return Ok(false);
-                }
                 let values = reduce.values().into_iter().map(|value| self.value(value));
                 let values = values.collect::<Result<Vec<_>, _>>()?;
                 let dims = reduce
                     .dims()
                     .into_iter()
                     .filter_map(|dim| self.positions.get(&key(dim)));
-                let dims = dims.flat_map(|position| dims_of(self.dims[position])).collect();
-                self.reduce(reduce, values, dims);
+                let dims = dims
+                    .flat_map(|position| dims_of(self.dims[position]))
+                    .collect::<DimSet>();
+                let nth = reduce.nth().and_then(|nth| self.positions.get(&key(nth)));
+                // At the only point of a dim of extent 1 the result is that of a reduction without `nth`.
+                let nth = nth.and_then(|position| dims_of(self.dims[position]).pop_first());
+                // Of one value there are results at the first point only, which the graph has no node for.
+                if dims.is_empty() && nth.is_some() {
+                    return Ok(false);
+                }
+                self.reduce(reduce, values, dims, nth);
             } else {
                 // The graph does not represent the order of a scan's points.
                 let is_scalar =
@@ -209,14 +234,14 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
     }
 
     /// Adds a reduction. The results of one over a single point are its operands.
-    fn reduce(&mut self, reduce: ReduceOp<'c, 'a>, values: Vec<Use>, dims: super::graph::DimSet) {
+    fn reduce(&mut self, reduce: ReduceOp<'c, 'a>, values: Vec<Use>, dims: DimSet, nth: Option<Dim>) {
         if dims.is_empty() {
             for (result, value) in reduce.results().into_iter().zip(values) {
                 self.values.insert(key(result), value);
             }
             return;
         }
-        self.define(reduce.op(), Kind::Reduce(reduce, values, dims));
+        self.define(reduce.op(), Kind::Reduce(reduce, values, dims, nth));
     }
 
     fn define(&mut self, op: melior::ir::OperationRef<'c, 'a>, kind: Kind<'c, 'a>) {

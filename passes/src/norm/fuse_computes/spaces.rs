@@ -31,16 +31,18 @@ pub(super) struct Match<'c> {
 }
 
 impl<'c> Match<'c> {
-    /// Matches the dims of two accesses to one tensor, as far as they are not matched yet.
+    /// Matches the dims of accesses of two programs to one tensor, as far as they are not matched yet.
     pub(super) fn accesses(
         &mut self,
         graph: &Graph<'c, '_>,
+        (first, second): (&Program<'c, '_>, &Program<'c, '_>),
         producer: &[AffineExpr<'c>],
         consumer: &[AffineExpr<'c>],
     ) {
         for (made, read) in producer.iter().zip(consumer) {
             let (at_made, at_read) = (*made, *read);
-            let (Some(made), Some(read)) = (digits(graph, at_made), digits(graph, at_read)) else {
+            let made = digits(graph, first, at_made);
+            let (Some(made), Some(read)) = (made, digits(graph, second, at_read)) else {
                 continue;
             };
             let is_matched = is_any(&made, &self.of_producer) || is_any(&read, &self.of_consumer);
@@ -133,7 +135,7 @@ impl<'c> Match<'c> {
                     continue;
                 };
                 if a == b && self.agrees(graph, made, read) {
-                    self.accesses(graph, made, read);
+                    self.accesses(graph, (producer, consumer), made, read);
                 }
             }
         }
@@ -174,9 +176,12 @@ impl<'c> Match<'c> {
     }
 }
 
-/// The dims whose points a coordinate enumerates from 0 on, as the digits of a mixed-radix number; `None` for any other coordinate.
-fn digits<'c>(graph: &Graph<'c, '_>, at: AffineExpr<'c>) -> Option<Digits<'c>> {
-    graph.digits(at).filter(|digits| digits.first == 0)
+/// The dims whose points a coordinate of a program enumerates from 0 on, as the digits of a mixed-radix number; `None` for any other
+/// coordinate.
+fn digits<'c>(graph: &Graph<'c, '_>, program: &Program<'c, '_>, at: AffineExpr<'c>) -> Option<Digits<'c>> {
+    graph
+        .digits(at, &program.guards)
+        .filter(|digits| digits.first == 0)
 }
 
 /// Whether any of a coordinate's digits is a dim of `of`.

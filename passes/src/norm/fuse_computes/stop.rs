@@ -15,10 +15,16 @@ pub(super) enum Stop {
     Wider,
     /// A reduction would be computed for several coordinates of the same dim.
     Again,
+    /// The results of a reduction that a dim counts are needed at coordinates other than that dim.
+    Counted,
+    /// A reduction with several results would compute what it ranges over again for each of them.
+    Passes,
     /// Two reductions are over different dims, and each would have to wait for all points of the other.
     Crossing,
     /// The single result of a reduction over dynamic extents is needed at all points.
     Everywhere,
+    /// A guard of the one would concern points of the other, or leave out a dim that a reduction ranges over.
+    Guards,
     /// A result may share the memory of the argument of this name, which would be read at other points than those that write the result.
     Alias(String),
 }
@@ -35,8 +41,15 @@ impl fmt::Display for Stop {
                 f.write_str("what a reduction comes to is needed at points that it does not range over")
             }
             Stop::Again => f.write_str("a reduction would be computed more than once"),
+            Stop::Counted => {
+                f.write_str("the results of a reduction, which a dim counts, are needed at other coordinates")
+            }
+            Stop::Passes => f.write_str(
+                "a reduction with several results would compute what it ranges over again for each of them",
+            ),
             Stop::Crossing => f.write_str("reductions over different dims would wait for each other"),
             Stop::Everywhere => f.write_str("everything waits for a reduction of everything"),
+            Stop::Guards => f.write_str("a guard of the one would leave out points of the other"),
             Stop::Alias(argument) => write!(
                 f,
                 "a result may be the same memory as '{argument}', which would be read elsewhere than it is written"

@@ -25,7 +25,7 @@ fn reductions_of<'g, 'c: 'a, 'a>(
         !is_awaited && !is_spread
     };
     let reductions = nodes.iter().filter_map(|node| match &graph.entry(*node).kind {
-        Kind::Reduce(_, _, over) => Some((*node, over, is_last(*node, over))),
+        Kind::Reduce(_, _, over, _) => Some((*node, over, is_last(*node, over))),
         _ => None,
     });
     reductions.collect()
@@ -36,16 +36,20 @@ fn reductions_of<'g, 'c: 'a, 'a>(
 const HELD_POINTS: i64 = 1 << 14;
 
 /// The number of pairs of reductions that would have to wait for each other's points: neither one's dims are a subset of the other's,
-/// neither is last, and no tile holds the dims of both.
+/// neither is last, and no tile holds the dims of both. Dims that count the results of a reduction are left out, because CTAs are not
+/// spread over them.
 pub(super) fn crossings<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c, 'a>) -> usize {
-    let reductions = reductions_of(graph, program);
+    let counting = graph.counting(program);
+    let reductions = reductions_of(graph, program).into_iter();
+    let reductions = reductions.map(|(node, over, is_last)| (node, over - &counting, is_last));
+    let reductions = reductions.collect::<Vec<_>>();
     let mut count = 0;
     for (index, (first, a, first_is_last)) in reductions.iter().enumerate() {
         for (second, b, second_is_last) in &reductions[index + 1..] {
             // A node comes after its operands, so that the first of a pair never depends on the second.
             let is_free = *first_is_last && !graph.entry(*second).reductions.contains(first);
             let is_nested = a.is_subset(b) || b.is_subset(a);
-            count += usize::from(!is_nested && !second_is_last && !is_free && !is_held(graph, &(*a | *b)));
+            count += usize::from(!is_nested && !second_is_last && !is_free && !is_held(graph, &(a | b)));
         }
     }
     count

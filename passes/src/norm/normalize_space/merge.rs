@@ -1,7 +1,8 @@
 //! Decides which adjacent dims of a space can be merged, on a copy of what the kernel says about them.
 //!
 //! Dims `p` and `q`, adjacent in this order, can be merged if every access that uses either has them as the plain coordinates of two
-//! adjacent axes that can be joined, every reduction and scan has both or neither, and nothing computes with their coordinates. The
+//! adjacent axes that can be joined, every reduction and scan has both or neither, nothing computes with their coordinates, and no guard
+//! is over them. The
 //! coordinate of the joined axis is `p * size(q's axis) + q`, so that size has to be q's extent: a read might otherwise use only a
 //! part of its buffer. A write needs no proof, as it covers its buffer.
 
@@ -13,7 +14,10 @@ use melior::{
 };
 
 use super::buffer::Buffer;
-use crate::mlir::affine::{Leaf, substitute, symbols};
+use crate::{
+    kernel::guards::{self, Guard},
+    mlir::affine::{Leaf, substitute, symbols},
+};
 
 /// One read or write.
 #[derive(Clone, Debug)]
@@ -41,6 +45,18 @@ pub(super) struct Mergeable<'c> {
     pub(super) combined: Vec<BTreeSet<usize>>,
     /// Dims whose coordinates are used as values.
     pub(super) values: BTreeSet<usize>,
+    /// Over the dims that the kernel began with, and `sizes`.
+    pub(super) guards: Vec<Guard<'c>>,
+}
+
+/// The space that is left.
+pub(super) struct Left<'c> {
+    /// The extents of its dims, over `sizes`.
+    pub(super) extents: AffineMap<'c>,
+    /// Pairs (buffer, axis).
+    pub(super) sizes: Vec<i64>,
+    /// Its guards, if there are any.
+    pub(super) guards: Option<AffineMap<'c>>,
 }
 
 /// What becomes of the buffers when two dims are merged: the axis, by buffer, that is joined with the next one.
@@ -68,6 +84,10 @@ impl<'c> Mergeable<'c> {
         if self.values.contains(&p) || self.values.contains(&q) || self.combined.iter().any(split) {
             return None;
         }
+        let sides = || self.guards.as_flattened().iter();
+        if sides().any(|side| side.is_function_of_dim(p) || side.is_function_of_dim(q)) {
+            return None;
+        }
         let joined = self.joined_axes(p, q)?;
         if self
             .accesses
@@ -78,7 +98,7 @@ impl<'c> Mergeable<'c> {
         }
         let loses_its_size =
             |dim: &usize| ![p, q].contains(dim) && self.names_joined(self.extents[*dim], &joined);
-        if self.dims.iter().any(loses_its_size) {
+        if self.dims.iter().any(loses_its_size) || sides().any(|side| self.names_joined(*side, &joined)) {
             return None;
         }
         let extent = self.merged_extent(p, q, &joined)?;
@@ -187,32 +207,38 @@ impl<'c> Mergeable<'c> {
         Some(Extent::Size(buffer, joined[buffer]?))
     }
 
-    /// The extents of the dims that are left, and the sizes that they are over.
-    pub(super) fn extents(&self) -> (AffineMap<'c>, Vec<i64>) {
+    /// The space that is left.
+    pub(super) fn left(&self) -> Left<'c> {
         let mut used = Vec::<(usize, usize)>::new();
-        let extents = self
-            .dims
-            .iter()
-            .map(|dim| {
-                substitute(self.extents[*dim], &mut |leaf| {
-                    // An extent is over sizes alone.
-                    let Leaf::Symbol(symbol) = leaf else {
-                        return AffineExpr::constant(self.context, 0);
-                    };
+        let mut renumbered = |expression: AffineExpr<'c>| {
+            substitute(expression, &mut |leaf| match leaf {
+                // A guard is over dims that are left, and an extent over none.
+                Leaf::Dim(dim) => {
+                    let position = self.dims.iter().position(|left| *left == dim);
+                    AffineExpr::dim(self.context, position.unwrap_or(0))
+                }
+                Leaf::Symbol(symbol) => {
                     let size = self.sizes[symbol];
                     let position = used.iter().position(|other| *other == size).unwrap_or_else(|| {
                         used.push(size);
                         used.len() - 1
                     });
                     AffineExpr::symbol(self.context, position)
-                })
+                }
             })
-            .collect::<Vec<_>>();
-        let map = AffineMap::new(self.context, 0, used.len(), &extents);
+        };
+        let extents = self.dims.iter().map(|dim| renumbered(self.extents[*dim]));
+        let extents = extents.collect::<Vec<_>>();
+        let guards = self.guards.iter().map(|guard| guard.map(&mut renumbered));
+        let guards = guards.collect::<Vec<_>>();
         let sizes = used
             .iter()
             .flat_map(|(buffer, axis)| [*buffer as i64, *axis as i64]);
-        (map, sizes.collect())
+        Left {
+            extents: AffineMap::new(self.context, 0, used.len(), &extents),
+            sizes: sizes.collect(),
+            guards: guards::map_of(self.context, &guards, self.dims.len(), used.len()),
+        }
     }
 }
 

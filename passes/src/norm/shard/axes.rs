@@ -136,6 +136,11 @@ impl Axes {
         }
         let spaces = body.computes.iter().map(|compute| Space::of_compute(*compute));
         let spaces = spaces.collect::<Result<Vec<_>, _>>()?;
+        if let Some(space) = spaces.iter().find(|space| !space.guards.is_empty()) {
+            let message = "a program with guards in a function that devices share; supported: programs over all points of their dims, as \
+                           blocks that divide their axes";
+            return Err(Diagnostic::unsupported(space.location(), message).into());
+        }
         loop {
             let known = (axes.of_tensor.len(), axes.dims.iter().flatten().count());
             for (compute, space) in spaces.iter().enumerate() {

@@ -69,6 +69,7 @@ pub(super) fn emit<'c: 'a, 'a>(
             results: &results.collect::<Vec<_>>(),
             extents: &needs.extents,
             sizes: &needs.sizes,
+            guards: &[],
         },
     )?;
     let arguments = compute::arguments(made)?;
@@ -159,7 +160,8 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
             let buffer = buffer.ok_or_else(lost)?;
             let indices = self.dims(&write.indices())?;
             let value = self.value(write.value()?)?;
-            let write = WriteOp::build(op.location(), value, buffer, &indices, write.access()?)?;
+            let (access, partial) = (write.access()?, write.partial());
+            let write = WriteOp::build(op.location(), value, buffer, &indices, access, partial)?;
             self.b.insert(write);
             return Ok(());
         }
@@ -224,7 +226,8 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
             let access = access(&self.b, &[row as i64], indices.len());
             let value = self.value(state)?;
             let value = converted(&self.b, value, exchange.element);
-            let write = WriteOp::build(space.ops[*position].location(), value, buffer, &indices, access)?;
+            let location = space.ops[*position].location();
+            let write = WriteOp::build(location, value, buffer, &indices, access, false)?;
             self.b.insert(write);
         }
         Ok(())

@@ -50,7 +50,7 @@ impl<'c: 'a, 'a> Scratch<'c> {
         let location = kernel.op().location();
         let b = Builder::at_end(walk::entry_block(kernel.op())?, location);
         let access = identity(b.context(), indices.len());
-        b.insert(WriteOp::build(location, value, buffer, &indices, access)?);
+        b.insert(WriteOp::build(location, value, buffer, &indices, access, false)?);
         Ok(())
     }
 

@@ -29,7 +29,8 @@ impl Access {
 /// Returns the most elements, a power of two, that one access along the contiguous dim may move: at most 16 bytes, aligned to its
 /// own size wherever it starts, and never across the end of a row. A vector that is longer than the contiguous dim continues along
 /// the dim whose stride is that dim's extent, as the two numbers of 4 bits in each byte continue in the next byte. `divisors`
-/// divide the strides and the offset, `multiples` divide the extents, and `extents` holds the static extents.
+/// divide the strides and the offset, `multiples` divide the extents and what guards leave of them, and `extents` holds the static
+/// extents.
 pub(super) fn widest(
     strides: &Strides,
     divisors: &Divisors,

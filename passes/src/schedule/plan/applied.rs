@@ -69,6 +69,18 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                 "a split of dim {dim}, where a reduction over it has several results; supported: reductions without nth"
             )));
         }
+        let is_same_along = |reduce: &ReduceOp<'_, '_>| {
+            let mut values = reduce.values().into_iter();
+            space.dims_reduced_by(*reduce).contains(&dim)
+                && values.any(|value| !space.dims_of(value).contains(&dim))
+        };
+        // Its partial results depend on how many points a part has, and another split leaves out what they do not vary over.
+        if mapping.split_dims() > 1 && space.reductions().iter().any(is_same_along) {
+            return Err(Reason::unsupported(format!(
+                "a split of dim {dim} besides another one, where a reduction over it ranges over what is the same along it; supported: \
+                 one split"
+            )));
+        }
         if is_overwritten(space, dim)? {
             return Err(Reason::unsupported(format!(
                 "a split of dim {dim}, behind which a kernel reads again what the first one may have written over; supported: \

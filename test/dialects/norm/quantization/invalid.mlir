@@ -17,8 +17,8 @@ func.func @quantize_c1_negative(%x: tensor<?x8xf32>, %s: tensor<f32>) {
 
 // -----
 
-func.func @quantize_c1_divide(%x: tensor<?x8xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{expected blocks of 3 to divide an extent of 'tensor<?x8xf32>'}}
+func.func @quantize_c4_last_block(%x: tensor<?x8xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{expected scale to have the shape of the blocks of 'tensor<?x8xf32>', got 'tensor<?x2xf32>'}}
   %0:2 = norm.quantize %x {block = array<i64: 1, 3>} : tensor<?x8xf32> -> tensor<?x8xi8> scale(tensor<?x2xf32>)
   return
 }
@@ -193,6 +193,46 @@ func.func @quantize_c8_shape(%x: tensor<?x8xf32>, %t: tensor<1xf32>) {
 
 // -----
 
+func.func @quantize_c9(%x: tensor<?x64xf32>, %s: tensor<?x2xf32>) {
+  // expected-error @+1 {{expected scale_layout column_major with a scale of blocks along at least two axes}}
+  %0 = norm.quantize %x static_scale(%s : tensor<?x2xf32>) scale_layout(column_major) {block = array<i64: 1, 32>} : tensor<?x64xf32> -> tensor<?x64xi8>
+  return
+}
+
+// -----
+
+func.func @quantize_c9_axes(%x: tensor<?x64xf32>) {
+  // expected-error @+1 {{expected scale_layout swizzled_128x4 with a scale of blocks along at least two axes}}
+  %0:2 = norm.quantize %x scale_layout(swizzled_128x4) {block = array<i64: 1, 0>} : tensor<?x64xf32> -> tensor<?x64xi8> scale(tensor<?xi8>)
+  return
+}
+
+// -----
+
+func.func @quantize_c9_bits(%x: tensor<?x64xf32>) {
+  // expected-error @+1 {{expected scale_layout swizzled_128x4 with a scale of 8 bits, got 'tensor<?x1x32x4x4xf32>'}}
+  %0:2 = norm.quantize %x scale_layout(swizzled_128x4) {block = array<i64: 1, 32>} : tensor<?x64xf32> -> tensor<?x64xi8> scale(tensor<?x1x32x4x4xf32>)
+  return
+}
+
+// -----
+
+func.func @quantize_c4_column_major(%x: tensor<?x64xf32>) {
+  // expected-error @+1 {{expected scale to have the shape of the blocks of 'tensor<?x64xf32>', column_major, got 'tensor<?x2xf32>'}}
+  %0:2 = norm.quantize %x scale_layout(column_major) {block = array<i64: 1, 32>} : tensor<?x64xf32> -> tensor<?x64xi8> scale(tensor<?x2xf32>)
+  return
+}
+
+// -----
+
+func.func @quantize_c4_swizzled(%x: tensor<129x160xf32>) {
+  // expected-error @+1 {{expected scale to have the shape of the blocks of 'tensor<129x160xf32>', swizzled_128x4, got 'tensor<1x2x32x4x4xi8>'}}
+  %0:2 = norm.quantize %x scale_layout(swizzled_128x4) {block = array<i64: 1, 32>} : tensor<129x160xf32> -> tensor<129x160xi8> scale(tensor<1x2x32x4x4xi8>)
+  return
+}
+
+// -----
+
 func.func @dequantize_c1(%q: tensor<?x8xi8>, %s: tensor<f32>) {
   // expected-error @+1 {{expected block to have a number for each axis of 'tensor<?x8xf32>', got 1}}
   %0 = norm.dequantize %q scale(%s : tensor<f32>) {block = array<i64: 8>} : tensor<?x8xi8> -> tensor<?x8xf32>
@@ -252,5 +292,21 @@ func.func @dequantize_c4_block(%q: tensor<?x8xi8>, %s: tensor<?x16xf32>) {
 func.func @dequantize_c5(%q: tensor<?x8xi8>, %s: tensor<f32>) {
   // expected-error @+1 {{expected tensor_scale with a scale of f8E4M3FN alone}}
   %0 = norm.dequantize %q scale(%s : tensor<f32>) tensor_scale(%s : tensor<f32>) : tensor<?x8xi8> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @dequantize_c6(%q: tensor<?x8xi8>, %s: tensor<?xi8>) {
+  // expected-error @+1 {{expected scale_layout column_major with a scale of blocks along at least two axes}}
+  %0 = norm.dequantize %q scale(%s : tensor<?xi8>) scale_layout(column_major) {block = array<i64: 1, 0>} : tensor<?x8xi8> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @dequantize_c3_swizzled(%q: tensor<?x64xi8>, %s: tensor<?x2xi8>) {
+  // expected-error @+1 {{expected scale to have the shape of the blocks of 'tensor<?x64xf32>', swizzled_128x4, got 'tensor<?x2xi8>'}}
+  %0 = norm.dequantize %q scale(%s : tensor<?x2xi8>) scale_layout(swizzled_128x4) {block = array<i64: 1, 32>} : tensor<?x64xi8> -> tensor<?x64xf32>
   return
 }

@@ -337,7 +337,22 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
 "#,
 };
 
-/// Blocks of 32 along rows and along columns from one read: the launch requires that 32 divides the number of rows.
+/// Normalized rows of 80 columns in blocks of 32, the last of which has 16.
+pub const QUANTIZED_LAST_BLOCK: Graph = Graph {
+    name: "rms_norm, fp8 by blocks that do not divide a row",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.name = "w"})
+    -> (tensor<?x$Nxf8E4M3FN> {norm.name = "q"}, tensor<?x3xf8E8M0FNU> {norm.name = "s"}, tensor<?x$Nxf32> {norm.name = "y"}) {
+  %n = norm.rms_norm %x weight(%w : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$X>
+  %q, %s = norm.quantize %n {block = array<i64: 1, 32>} : tensor<?x$Nx$X> -> tensor<?x$Nxf8E4M3FN> scale(tensor<?x3xf8E8M0FNU>)
+  %y = norm.dequantize %q scale(%s : tensor<?x3xf8E8M0FNU>) {block = array<i64: 1, 32>} : tensor<?x$Nxf8E4M3FN> -> tensor<?x$Nxf32>
+  return %q, %s, %y : tensor<?x$Nxf8E4M3FN>, tensor<?x3xf8E8M0FNU>, tensor<?x$Nxf32>
+}
+"#,
+};
+
+/// Blocks of 32 along rows and along columns from one read, whatever the number of rows.
 pub const QUANTIZED_BOTH_WAYS: Graph = Graph {
     name: "fp8 by blocks of rows and of columns",
     kernels: 1,
@@ -350,6 +365,40 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
   %qc, %sc = norm.quantize %x {block = array<i64: 32, 1>, round_down}
       : tensor<?x$Nx$X> -> tensor<?x$Nxf8E4M3FN> scale(tensor<?x$Nxf8E8M0FNU>)
   return %q, %s, %qc, %sc : tensor<?x$Nxf8E4M3FN>, tensor<?x2xf8E8M0FNU>, tensor<?x$Nxf8E4M3FN>, tensor<?x$Nxf8E8M0FNU>
+}
+"#,
+};
+
+/// A normalized row in blocks of half of it, whose scales are in tiles of 128 rows and 4 columns with padding, and back.
+pub const SWIZZLED: Graph = Graph {
+    name: "rms_norm, fp8 with swizzled scales, and back",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
+    -> (tensor<?x$Nxf8E4M3FN> {norm.name = "q"}, tensor<?x1x32x4x4xf8E8M0FNU> {norm.name = "s", norm.sizes = ["tiles", "", "", "", ""]},
+        tensor<?x$Nxf32> {norm.name = "y"}) {
+  %n = norm.rms_norm %x {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$X>
+  %q, %s = norm.quantize %n scale_layout(swizzled_128x4) {block = array<i64: 1, $H>, round_down}
+      : tensor<?x$Nx$X> -> tensor<?x$Nxf8E4M3FN> scale(tensor<?x1x32x4x4xf8E8M0FNU>)
+  %y = norm.dequantize %q scale(%s : tensor<?x1x32x4x4xf8E8M0FNU>) scale_layout(swizzled_128x4) {block = array<i64: 1, $H>}
+      : tensor<?x$Nxf8E4M3FN> -> tensor<?x$Nxf32>
+  return %q, %s, %y : tensor<?x$Nxf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>, tensor<?x$Nxf32>
+}
+"#,
+};
+
+/// Maxima of rows in tiles of 8, in kernel form: what the last tile has beyond the rows is not written.
+pub const TILES: Graph = Graph {
+    name: "maxima of rows in tiles with padding",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?x8x$X> {norm.name = "y", norm.sizes = ["tiles", ""]}) {
+  %y = norm.compute(%a = %x : tensor<?x$Nx$X>) -> (%o : tensor<?x8x$X>) space(%m = dim(%a, 0), %n = $N) {
+    %0 = norm.read %a[%m, %n] : tensor<?x$Nx$X>
+    %1 = norm.reduce max %0 over(%n) : $X
+    norm.write %1, %o[%m floordiv 8, %m mod 8] {partial} : tensor<?x8x$X>
+  }
+  return %y : tensor<?x8x$X>
 }
 "#,
 };

@@ -11,7 +11,7 @@ use norma_oracle::Fill;
 
 use super::Case;
 use super::mapping;
-use super::program::{Compute, Dim, Output, Program, Step};
+use super::program::{Compute, Dim, Guard, Output, Program, Step};
 use super::tensor::{Axis, Layout, Tensor};
 use crate::draw::Draw;
 
@@ -64,6 +64,7 @@ pub fn streaming(seed: u64, fill: Fill) -> Case {
     let dims: Vec<Dim> = (0..rank).map(|_| dim(random.of(extents))).collect();
     let mut program = Program {
         dims,
+        guard: None,
         compute: F32,
         is_clamped: true,
         inputs: Vec::new(),
@@ -119,8 +120,16 @@ pub fn streaming(seed: u64, fill: Fill) -> Case {
 
 fn program(random: &mut Draw, fill: Fill) -> Program {
     let compute = random.of(&[F32, F32, F32, F32, F32, F64, I32, I32, I64]);
+    let mut dims = dims(random);
+    // `x - x` of integers is folded to a constant, which varies over no dim of a guard.
+    let guard = if compute.is_float() && random.one_in(4) {
+        Some(blocks(random, &mut dims))
+    } else {
+        None
+    };
     let mut program = Program {
-        dims: dims(random),
+        dims,
+        guard,
         compute,
         is_clamped: compute.is_float() && fill != Fill::Exact,
         inputs: Vec::new(),
@@ -177,6 +186,42 @@ fn dims(random: &mut Draw) -> Vec<Dim> {
     extents.into_iter().map(dim).collect()
 }
 
+/// Adds two dims for blocks of neighbours, the last of which is shorter, and drops others that would make too many points.
+fn blocks(random: &mut Draw, dims: &mut Vec<Dim>) -> Guard {
+    let of_block: i64 = random.of(&[2, 3, 4, 5, 8, 16, 32, 64]);
+    let blocks = random.of(&[2, 3, 4, 5, 7]);
+    let end = of_block * blocks - random.up_to(of_block.unsigned_abs() - 1);
+    while dims.len() > 3
+        || dims.iter().map(|dim| dim.extent).product::<i64>() * blocks * of_block > 2 * POINTS
+    {
+        dims.pop();
+    }
+    let outer = random.below(dims.len() + 1);
+    for extent in [of_block, blocks] {
+        let dim = Dim {
+            extent,
+            is_dynamic: false,
+            multiple: 1,
+        };
+        dims.insert(outer, dim);
+    }
+    Guard {
+        outer,
+        inner: outer + 1,
+        end,
+    }
+}
+
+/// Joins the axes of a guard's two dims to one with the points that there are, if both are there.
+fn join_blocks(program: &Program, axes: &mut Vec<Axis>) {
+    let Some(guard) = program.guard else { return };
+    let place = |dim: usize| axes.iter().position(|axis| *axis == Axis::Dim(dim));
+    if let (Some(outer), Some(inner)) = (place(guard.outer), place(guard.inner)) {
+        axes[outer] = guard.axis();
+        axes.remove(inner);
+    }
+}
+
 /// The types that tensors of a program may have.
 fn elements(compute: Element) -> &'static [Element] {
     match compute {
@@ -193,6 +238,9 @@ fn input(random: &mut Draw, program: &Program, mut dims: Vec<usize>) -> Tensor {
         random.shuffle(&mut dims);
     }
     let mut axes: Vec<Axis> = dims.into_iter().map(Axis::Dim).collect();
+    if random.one_in(2) {
+        join_blocks(program, &mut axes);
+    }
     pair(random, program, &mut axes);
     for axis in &mut axes {
         let Axis::Dim(dim) = *axis else { continue };
@@ -299,6 +347,7 @@ fn output(random: &mut Draw, program: &Program, dims: &BTreeSet<usize>, used: &B
         random.shuffle(&mut all);
     }
     let mut axes: Vec<Axis> = all.into_iter().map(Axis::Dim).collect();
+    join_blocks(program, &mut axes);
     pair(random, program, &mut axes);
     if random.one_in(16) {
         axes.insert(random.below(axes.len() + 1), Axis::Constant(0, 1));
@@ -375,12 +424,22 @@ fn reduction(random: &mut Draw, program: &Program, varies: &[BTreeSet<usize>]) -
         true => random.of(&["add", "add", "add", "max", "min"]),
         false => random.of(&["add", "add", "add", "max", "min", "and", "or", "mul"]),
     };
-    match random.one_in(8) {
-        true => {
-            let other = random.below(varies.len());
-            Step::SumBesideMax(value, other, over)
-        }
-        false => Step::Reduce(kind, value, over),
+    let other = random.one_in(8).then(|| random.below(varies.len()));
+    if let Some(Guard { outer, inner, .. }) = program.guard
+        && over.iter().any(|dim| [outer, inner].contains(dim))
+    {
+        // The reduction ranges or varies over both dims of a guard.
+        let values = [Some(value), other].into_iter().flatten();
+        let varies: BTreeSet<usize> = values.flat_map(|value| &varies[value]).copied().collect();
+        let missing = [outer, inner]
+            .into_iter()
+            .filter(|dim| !over.contains(dim) && !varies.contains(dim));
+        let missing: Vec<usize> = missing.collect();
+        over.extend(missing);
+    }
+    match other {
+        Some(other) => Step::SumBesideMax(value, other, over),
+        None => Step::Reduce(kind, value, over),
     }
 }
 
@@ -434,6 +493,8 @@ mod tests {
         drawn(&|program| program.dims.iter().filter(|dim| dim.is_dynamic).count() == 2);
         drawn(&|program| program.dims.iter().any(|dim| dim.multiple > 1));
         drawn(&|program| program.computes.len() == 2);
+        drawn(&|program| program.guard.is_some() && program.computes.len() == 2);
+        tensors(|tensor| tensor.axes.iter().any(|axis| matches!(axis, Axis::Blocks { .. })));
         drawn(&|program| program.tensors().iter().any(|(_, tensor)| tensor.axes.is_empty()));
         tensors(|tensor| tensor.axes.iter().any(|axis| matches!(axis, Axis::Pair { .. })));
         tensors(|tensor| tensor.axes.iter().any(|axis| matches!(axis, Axis::Shifted(..))));

@@ -5,7 +5,7 @@ use std::fmt;
 
 use norma_bundle::Element;
 
-use super::tensor::Tensor;
+use super::tensor::{Axis, Tensor};
 use super::text;
 
 /// A function of one compute, or of two, the second of which reads results of the first.
@@ -13,6 +13,8 @@ use super::text;
 pub struct Program {
     /// The dims of all computes.
     pub dims: Vec<Dim>,
+    /// The guard of two of them, in each compute that uses both.
+    pub guard: Option<Guard>,
     /// The type of the computation: f32, f64, i32 or i64.
     pub compute: Element,
     /// Whether values are clamped, so that none overflows whatever the inputs hold.
@@ -21,6 +23,43 @@ pub struct Program {
     pub inputs: Vec<Tensor>,
     /// The computes, in order.
     pub computes: Vec<Compute>,
+}
+
+/// Blocks of neighbours, the last of which is shorter: there are only points with `outer * extent(inner) + inner < end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The dim over blocks.
+    pub outer: usize,
+    /// The dim within a block.
+    pub inner: usize,
+    /// The number of points.
+    pub end: i64,
+}
+
+impl Guard {
+    /// Whether it fits its dims: each block has a point, and the last one is not whole.
+    fn is_of(self, dims: &[Dim]) -> bool {
+        let [outer, inner] = [self.outer, self.inner].map(|dim| dims[dim]);
+        let most = outer.extent * inner.extent;
+        self.outer != self.inner
+            && !outer.is_dynamic
+            && !inner.is_dynamic
+            && (most - inner.extent + 1..most).contains(&self.end)
+    }
+
+    /// Whether both of its dims are among `dims`.
+    pub fn is_over(self, dims: &BTreeSet<usize>) -> bool {
+        dims.contains(&self.outer) && dims.contains(&self.inner)
+    }
+
+    /// The coordinate that it limits.
+    pub fn axis(self) -> Axis {
+        Axis::Blocks {
+            outer: self.outer,
+            inner: self.inner,
+            end: self.end,
+        }
+    }
 }
 
 /// A dim.
@@ -155,8 +194,38 @@ impl Program {
         varies
     }
 
-    /// Whether the program can be compiled: every value that is written varies only over dims of its tensor, and an output
-    /// writes each element once.
+    /// Whether the guard allows a compute's reductions and writes: a reduction over one of its dims knows both, and a result over
+    /// both has an axis for the points that there are. An input may have such an axis too.
+    fn is_guarded(&self, compute: &Compute, varies: &[BTreeSet<usize>]) -> bool {
+        let has_blocks = |tensor: &Tensor| {
+            let mut axes = tensor.axes.iter();
+            axes.any(|axis| matches!(axis, Axis::Blocks { .. }) && self.guard.map(Guard::axis) != Some(*axis))
+        };
+        let outputs = || compute.outputs.iter().map(|output| &output.tensor);
+        let Some(guard) = self.guard else {
+            return !self.inputs.iter().chain(outputs()).any(has_blocks);
+        };
+        let is_known = |step: &Step| match step {
+            Step::Reduce(_, _, over) | Step::SumBesideMax(_, _, over) => {
+                let mut known: BTreeSet<usize> = over.iter().copied().collect();
+                let is_apart = !known.contains(&guard.outer) && !known.contains(&guard.inner);
+                known.extend(step.operands().iter().flat_map(|operand| &varies[*operand]));
+                is_apart || guard.is_over(&known)
+            }
+            _ => true,
+        };
+        let is_covered = |tensor: &Tensor| {
+            let dims: BTreeSet<usize> = tensor.dims().into_iter().collect();
+            !guard.is_over(&dims) || tensor.axes.contains(&guard.axis())
+        };
+        guard.is_of(&self.dims)
+            && compute.steps.iter().all(is_known)
+            && outputs().all(is_covered)
+            && !self.inputs.iter().chain(outputs()).any(has_blocks)
+    }
+
+    /// Whether the program can be compiled: every value that is written varies only over dims of its tensor, an output writes each
+    /// element once, and the guard allows what the computes do.
     pub fn is_sound(&self) -> bool {
         let mut is_sound = self
             .computes
@@ -164,7 +233,7 @@ impl Program {
             .any(|compute| compute.outputs.iter().any(|output| output.is_returned));
         for (number, compute) in self.computes.iter().enumerate() {
             let varies = self.varies(number);
-            is_sound &= !compute.outputs.is_empty();
+            is_sound &= !compute.outputs.is_empty() && self.is_guarded(compute, &varies);
             for output in &compute.outputs {
                 let dims = output.tensor.dims();
                 let distinct: BTreeSet<usize> = dims.iter().copied().collect();
@@ -192,6 +261,9 @@ impl fmt::Display for Program {
             .collect();
         let steps: usize = self.computes.iter().map(|compute| compute.steps.len()).sum();
         write!(f, "[{}] {} {steps} steps", dims.join(" "), self.compute.name())?;
+        if let Some(Guard { outer, inner, end }) = self.guard {
+            write!(f, " d{outer}, d{inner} < {end}")?;
+        }
         for (name, tensor) in self.tensors() {
             write!(
                 f,

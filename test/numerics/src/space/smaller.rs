@@ -3,7 +3,7 @@
 use norma_bundle::Element;
 use norma_oracle::Fill;
 
-use super::program::{Program, Step};
+use super::program::{Guard, Program, Step};
 use super::tensor::{Axis, Tensor};
 use super::{Case, Mapping};
 
@@ -145,6 +145,15 @@ fn drop_dim(program: &mut Program, dim: usize) {
         return;
     }
     program.dims.remove(dim);
+    program.guard = program.guard.and_then(|guard| {
+        let is_left = guard.outer != dim && guard.inner != dim;
+        let moved = |other: usize| if other > dim { other - 1 } else { other };
+        is_left.then(|| Guard {
+            outer: moved(guard.outer),
+            inner: moved(guard.inner),
+            ..guard
+        })
+    });
     for tensor in program.tensors_mut() {
         let left: Vec<Option<Axis>> = tensor.axes.iter().map(|axis| axis.without(dim)).collect();
         if let Some(layout) = &mut tensor.layout {
@@ -208,7 +217,10 @@ fn plainer(tensor: &Tensor) -> Vec<Tensor> {
     for axis in 0..tensor.axes.len() {
         let mut plain = tensor.clone();
         if let [first, ..] = tensor.axes[axis].dims()[..]
-            && !matches!(tensor.axes[axis], Axis::Dim(_) | Axis::Pair { .. })
+            && !matches!(
+                tensor.axes[axis],
+                Axis::Dim(_) | Axis::Pair { .. } | Axis::Blocks { .. }
+            )
         {
             plain.axes[axis] = Axis::Dim(first);
             all.push(plain);

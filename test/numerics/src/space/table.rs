@@ -66,6 +66,7 @@ fn mapped(extents: &[i64], spread: &str) -> Case {
     Case {
         program: Program {
             dims: extents.iter().map(dim).collect(),
+            guard: None,
             compute: F32,
             is_clamped: false,
             inputs: vec![tensor(BF16, axes(extents.len()))],

@@ -29,6 +29,15 @@ pub enum Axis {
         /// The faster dim.
         inner: usize,
     },
+    /// `outer * extent(inner) + inner`, which a guard keeps below `end`.
+    Blocks {
+        /// The dim over blocks.
+        outer: usize,
+        /// The dim within a block.
+        inner: usize,
+        /// The extent of the axis.
+        end: i64,
+    },
     /// The dim plus a constant, which leaves that many elements before the first; of a static dim.
     Shifted(usize, i64),
     /// The sum of two static dims, as in a sliding window.
@@ -61,7 +70,7 @@ impl Axis {
             Self::Dim(dim) | Self::Shifted(dim, _) | Self::Reversed(dim) | Self::Quotient(dim, _) => {
                 vec![dim]
             }
-            Self::Pair { outer, inner } => vec![outer, inner],
+            Self::Pair { outer, inner } | Self::Blocks { outer, inner, .. } => vec![outer, inner],
             Self::Sum(one, other) => vec![one, other],
             Self::Constant(..) => vec![],
         }
@@ -73,6 +82,7 @@ impl Axis {
         match self {
             Self::Dim(dim) | Self::Reversed(dim) => extent(dim),
             Self::Pair { outer, inner } => extent(outer) * extent(inner),
+            Self::Blocks { end, .. } => end,
             Self::Shifted(dim, by) => extent(dim) + by,
             Self::Sum(one, other) => extent(one) + extent(other) - 1,
             Self::Quotient(dim, by) => (extent(dim) + by - 1) / by,
@@ -89,7 +99,9 @@ impl Axis {
     pub fn text(self, dims: &[Dim]) -> String {
         match self {
             Self::Dim(dim) => format!("%d{dim}"),
-            Self::Pair { outer, inner } => format!("%d{outer} * {} + %d{inner}", dims[inner].extent),
+            Self::Pair { outer, inner } | Self::Blocks { outer, inner, .. } => {
+                format!("%d{outer} * {} + %d{inner}", dims[inner].extent)
+            }
             Self::Shifted(dim, by) => format!("%d{dim} + {by}"),
             Self::Sum(one, other) => format!("%d{one} + %d{other}"),
             Self::Reversed(dim) => format!("-%d{dim} + {}", dims[dim].extent - 1),
@@ -107,6 +119,11 @@ impl Axis {
                 Self::Pair { outer, inner } => Self::Pair {
                     outer: moved(outer),
                     inner: moved(inner),
+                },
+                Self::Blocks { outer, inner, end } => Self::Blocks {
+                    outer: moved(outer),
+                    inner: moved(inner),
+                    end,
                 },
                 Self::Shifted(other, by) => Self::Shifted(moved(other), by),
                 Self::Sum(one, other) => Self::Sum(moved(one), moved(other)),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use norma_bundle::Element;
 
-use super::program::{Program, Step};
+use super::program::{Guard, Program, Step};
 use super::tensor::{Axis, Tensor};
 use crate::source::FUNCTION;
 
@@ -306,12 +306,17 @@ fn compute(program: &Program, number: usize, scalars: &mut Vec<i64>) -> String {
         let all = outputs().map(|(output, written)| each(output, &written.tensor));
         all.collect::<Vec<_>>().join(", ")
     };
+    let guard = program.guard.filter(|guard| guard.is_over(&used));
+    let guard = guard.map(|Guard { outer, inner, end }| {
+        format!(" where(%d{outer} * {} + %d{inner} < {end})", dims[inner].extent)
+    });
     format!(
-        "  {} = norm.compute({}) -> ({}) space({}) {{\n{}  }}\n",
+        "  {} = norm.compute({}) -> ({}) space({}){} {{\n{}  }}\n",
         list(&|output, _| format!("%{}", result(number, output))),
         arguments.join(", "),
         list(&|output, tensor| format!("%{}_out : {}", result(number, output), tensor.ty(dims))),
         space.join(", "),
+        guard.unwrap_or_default(),
         body.lines
     )
 }

@@ -5,7 +5,10 @@ use norma_oracle::Fill;
 
 use super::plain;
 use crate::case::{Case, Op};
-use crate::source::graphs::{ADD_RMS_NORM_IN_PLACE, ALL, CROSS_ENTROPY_IN_PLACE, QUANTIZED_BOTH_WAYS};
+use crate::source::graphs::{
+    ADD_RMS_NORM_IN_PLACE, ALL, CROSS_ENTROPY_IN_PLACE, QUANTIZED_BOTH_WAYS, QUANTIZED_LAST_BLOCK, SWIZZLED,
+    TILES,
+};
 
 /// Every case of a function of several ops.
 pub fn cases(cases: &mut Vec<Case>) {
@@ -26,10 +29,22 @@ pub fn cases(cases: &mut Vec<Case>) {
             cases.push(case);
         }
     }
-    for (columns, rows) in [(64, 64), (1024, 32), (64, 0)] {
+    for (columns, rows) in [(64, 64), (1024, 32), (64, 0), (64, 50), (1024, 1)] {
         let mut case = plain(Op::Graph(&QUANTIZED_BOTH_WAYS), BF16, columns);
         case.run.rows = rows;
         cases.push(case);
+    }
+    for rows in [0, 1, 33] {
+        let mut case = plain(Op::Graph(&QUANTIZED_LAST_BLOCK), BF16, 80);
+        case.run.rows = rows;
+        cases.push(case);
+    }
+    for graph in [&SWIZZLED, &TILES] {
+        for (columns, rows) in [(64, 5), (1024, 128), (258, 130), (64, 1), (64, 0)] {
+            let mut case = plain(Op::Graph(graph), BF16, columns);
+            case.run.rows = rows;
+            cases.push(case);
+        }
     }
     // Rows that are read twice in loops.
     for graph in [&ADD_RMS_NORM_IN_PLACE, &CROSS_ENTROPY_IN_PLACE] {
@@ -44,13 +59,17 @@ mod tests {
     use norma_compiler::compile::{Input, Outcome, lower};
     use norma_compiler::{CompileOptions, Level, target::SM_90A};
 
-    use super::{ALL, BF16, Op, QUANTIZED_BOTH_WAYS, plain};
+    use super::super::top_k;
+    use super::{ALL, BF16, Op, QUANTIZED_BOTH_WAYS, SWIZZLED, TILES, plain};
     use crate::source;
 
     #[test]
     fn what_fits_is_one_kernel() {
-        for graph in ALL.into_iter().chain([&QUANTIZED_BOTH_WAYS]) {
-            let text = source::text(&plain(Op::Graph(graph), BF16, 1024).program);
+        let others = [&QUANTIZED_BOTH_WAYS, &SWIZZLED, &TILES];
+        let graphs = ALL.into_iter().chain(others).chain(top_k::FUSED);
+        let graphs = graphs.map(|graph| (graph, 1024)).chain([top_k::LONG]);
+        for (graph, columns) in graphs {
+            let text = source::text(&plain(Op::Graph(graph), BF16, columns).program);
             let input = Input {
                 name: graph.name,
                 text: &text,

@@ -223,6 +223,166 @@ const BLOCKS_OF_ROWS: &[Call] = &[
     },
 ];
 
+/// Calls on rows of 100 numbers, in blocks that do not divide them.
+const PARTIAL_BLOCKS: &[Call] = &[
+    Call {
+        name: "quantize rows that end in a shorter block as MXFP8",
+        attributes: "block = array<i64: 1, 32>, round_down",
+        results: &[
+            ("q", "?xNxf8E4M3FN"),
+            ("scale", "?x4xf8E8M0FNU"),
+            ("amax", "?x4xf32"),
+        ],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize rows that end in a shorter block to integers",
+        attributes: "block = array<i64: 1, 64>",
+        results: &[("q", "?xNxi8"), ("scale", "?x2xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize rows that end in a shorter block by given scales",
+        operands: &[("static_scale", "?x3xf32")],
+        attributes: "block = array<i64: 1, 48>",
+        results: &[("q", "?xNxf8E5M2"), ("amax", "?x3xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize rows that end in a shorter block by scales of f8E4M3FN",
+        operands: &[("tensor_scale", "f32")],
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("q", "?xNxf8E5M2"), ("scale", "?x4xf8E4M3FN")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize rows that end in a shorter block as NVFP4",
+        operands: &[("tensor_scale", "f32")],
+        attributes: "block = array<i64: 1, 16>, e2m1",
+        results: &[("q", "?x50xi8"), ("scale", "?x7xf8E4M3FN")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize rows shorter than a block",
+        attributes: "block = array<i64: 1, 128>, power_of_two",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x1xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize squares that end in shorter ones",
+        x: "72xNxX",
+        attributes: "block = array<i64: 32, 32>",
+        results: &[("q", "72xNxf8E4M3FN"), ("scale", "3x4xi8"), ("amax", "3x4xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize rows that end in a shorter block",
+        op: "dequantize",
+        x: "?xNxf8E4M3FN",
+        operands: &[("scale", "?x4xf8E8M0FNU")],
+        attributes: "block = array<i64: 1, 32>",
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize squares that end in shorter ones",
+        op: "dequantize",
+        x: "576xNxi8",
+        operands: &[("scale", "5x1xf32")],
+        attributes: "block = array<i64: 128, 128>",
+        results: &[("y", "576xNxY")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize rows that end in a shorter block of NVFP4",
+        op: "dequantize",
+        x: "?x50xi8",
+        operands: &[("scale", "?x7xf8E4M3FN"), ("tensor_scale", "f32")],
+        attributes: "block = array<i64: 1, 16>, e2m1",
+        results: &[("y", "?xNxY")],
+        ..PLAIN
+    },
+];
+
+/// Blocks of 128 in 576 rows or columns, as models have them that quantize all they multiply.
+const BLOCKS_OF_576: &[Call] = &[
+    Call {
+        name: "quantize 576 columns in blocks of 128",
+        attributes: "block = array<i64: 1, 128>",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x5xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize squares of 128 of 576 columns and any number of rows",
+        attributes: "block = array<i64: 128, 128>",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x5xf32")],
+        ..PLAIN
+    },
+];
+
+/// Scales in other layouts, of rows of 128 elements.
+const LAYOUTS: &[Call] = &[
+    Call {
+        name: "quantize blocks of 32 with scales by columns",
+        keywords: "scale_layout(column_major)",
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "4x?xf32"), ("amax", "?x4xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 32 as MXFP8 with swizzled scales",
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 32>, round_down",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x1x32x4x4xf8E8M0FNU")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 16 as NVFP4 with swizzled scales",
+        operands: &[("tensor_scale", "f32")],
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 16>, e2m1",
+        results: &[("q", "?x64xi8"), ("scale", "?x2x32x4x4xf8E4M3FN")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize by scales by columns",
+        op: "dequantize",
+        x: "?xNxf8E4M3FN",
+        operands: &[("scale", "2x?xf32")],
+        keywords: "scale_layout(column_major)",
+        attributes: "block = array<i64: 1, 64>",
+        ..PLAIN
+    },
+];
+
+/// Scales whose tiles have padding along rows and columns, of rows of 192 elements.
+const PADDED: &[Call] = &[
+    Call {
+        name: "quantize blocks of 32 with scales in tiles that have padding",
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x2x32x4x4xi8")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize a batch with scales in tiles that have padding",
+        x: "2x200xNxX",
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 1, 64>",
+        results: &[("q", "2x200xNxi8"), ("scale", "2x2x1x32x4x4xi8")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize by scales in tiles that have padding",
+        op: "dequantize",
+        x: "300xNxf8E4M3FN",
+        operands: &[("scale", "3x2x32x4x4xi8")],
+        keywords: "scale_layout(swizzled_128x4)",
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("y", "300xNxY")],
+        ..PLAIN
+    },
+];
+
 /// Every case of quantization.
 pub fn cases(cases: &mut Vec<Case>) {
     for call in ROWS {
@@ -242,11 +402,38 @@ pub fn cases(cases: &mut Vec<Case>) {
         }
         fills(cases, call, 128);
     }
+    layouts(cases);
     for call in BLOCKS_OF_ROWS {
-        for (rows, x) in [(0, BF16), (32, F16), (160, F32)] {
+        for (rows, x) in [(0, BF16), (32, F16), (160, F32), (1, BF16), (45, F32)] {
             let mut case = plain(Op::Named(call), x, 128);
             case.run.rows = rows;
             cases.push(case);
+        }
+    }
+    for call in PARTIAL_BLOCKS {
+        for x in [BF16, F16, F32] {
+            cases.push(plain(Op::Named(call), x, 100));
+        }
+        fills(cases, call, 100);
+    }
+    for call in BLOCKS_OF_576 {
+        for (rows, x) in [(0, BF16), (1, F32), (130, BF16), (256, F16)] {
+            let mut case = plain(Op::Named(call), x, 576);
+            case.run.rows = rows;
+            cases.push(case);
+        }
+    }
+}
+
+/// Every layout of scales, with full tiles and with tiles that have padding.
+fn layouts(cases: &mut Vec<Case>) {
+    for (calls, columns) in [(LAYOUTS, 128), (PADDED, 192)] {
+        for call in calls {
+            for (rows, x) in [(0, BF16), (1, F32), (100, BF16), (128, F16), (300, BF16)] {
+                let mut case = plain(Op::Named(call), x, columns);
+                case.run.rows = rows;
+                cases.push(case);
+            }
         }
     }
 }

@@ -129,6 +129,142 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?x5x$X> {norm.nam
 "#,
 };
 
+/// A router: the probabilities of the six most likely experts, which then add up to 1.
+const ROUTER: Graph = Graph {
+    name: "softmax, top 6, renormalized",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?x6xf32> {norm.name = "y"}, tensor<?x6xi32> {norm.name = "experts"}) {
+  %p = norm.softmax %x : tensor<?x$Nx$X> -> tensor<?x$Nxf32>
+  %v, %i = norm.top_k %p {k = 6} : tensor<?x$Nxf32> -> tensor<?x6xf32>, tensor<?x6xi32>
+  %y = norm.compute(%a = %v : tensor<?x6xf32>) -> (%o : tensor<?x6xf32>) space(%m = dim(%a, 0), %j = 6) {
+    %0 = norm.read %a[%m, %j] : tensor<?x6xf32>
+    %1 = norm.reduce add %0 over(%j) : f32
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %o[%m, %j] : tensor<?x6xf32>
+  }
+  return %y, %i : tensor<?x6xf32>, tensor<?x6xi32>
+}
+"#,
+};
+
+/// A router with a bias that decides which experts are chosen, and is no part of their weights: the sigmoids at the places that were found
+/// are gathered, and add up to 2.5. It also returns all sigmoids.
+const BIASED_ROUTER: Graph = Graph {
+    name: "sigmoid, bias, top 8, gather, renormalized",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nxf32> {norm.name = "x"}, %bias: tensor<$Nxf32> {norm.name = "bias"})
+    -> (tensor<?x8xf32> {norm.name = "y"}, tensor<?x8xi32> {norm.name = "experts"}, tensor<?x$Nxf32> {norm.name = "scores"}) {
+  %s = norm.compute(%a = %x : tensor<?x$Nxf32>) -> (%o : tensor<?x$Nxf32>) space(%m = dim(%a, 0), %n = $N) {
+    %0 = norm.read %a[%m, %n] : tensor<?x$Nxf32>
+    %1 = arith.negf %0 : f32
+    %2 = math.exp %1 : f32
+    %one = arith.constant 1.0 : f32
+    %3 = arith.addf %2, %one : f32
+    %4 = arith.divf %one, %3 : f32
+    norm.write %4, %o[%m, %n] : tensor<?x$Nxf32>
+  }
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x$Nxf32>
+  %e = tensor.empty(%rows) : tensor<?x$Nxf32>
+  %b = linalg.broadcast ins(%bias : tensor<$Nxf32>) outs(%e : tensor<?x$Nxf32>) dimensions = [0]
+  %biased = arith.addf %s, %b : tensor<?x$Nxf32>
+  %v, %i = norm.top_k %biased {k = 8} : tensor<?x$Nxf32> -> tensor<?x8xf32>, tensor<?x8xi32>
+  %y = norm.compute(%a = %s : tensor<?x$Nxf32>, %p = %i : tensor<?x8xi32>) -> (%o : tensor<?x8xf32>)
+      space(%m = dim(%a, 0), %n = $N, %j = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<?x$Nxf32>
+    %1 = norm.read %p[%m, %j] : tensor<?x8xi32>
+    %2 = arith.index_cast %n : index to i32
+    %3 = arith.cmpi eq, %1, %2 : i32
+    %zero = arith.constant 0.0 : f32
+    %4 = arith.select %3, %0, %zero : f32
+    %5 = norm.reduce add %4 over(%n) : f32
+    %6 = norm.reduce add %5 over(%j) : f32
+    %factor = arith.constant 2.5 : f32
+    %7 = arith.mulf %5, %factor : f32
+    %8 = arith.divf %7, %6 : f32
+    norm.write %8, %o[%m, %j] : tensor<?x8xf32>
+  }
+  return %y, %i, %s : tensor<?x8xf32>, tensor<?x8xi32>, tensor<?x$Nxf32>
+}
+"#,
+};
+
+/// Sums in the type of the rows, many of which are equal once they are rounded to it: the first of these come first.
+const ROUNDED: Graph = Graph {
+    name: "sum, top 8",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %b: tensor<?x$Nx$X> {norm.name = "b"})
+    -> (tensor<?x8x$X> {norm.name = "y"}, tensor<?x8xi32> {norm.name = "places"}) {
+  %s = arith.addf %x, %b : tensor<?x$Nx$X>
+  %y, %i = norm.top_k %s {k = 8} : tensor<?x$Nx$X> -> tensor<?x8x$X>, tensor<?x8xi32>
+  return %y, %i : tensor<?x8x$X>, tensor<?x8xi32>
+}
+"#,
+};
+
+/// The softmax of the five largest elements alone, along an axis that is not the innermost.
+const SOFTMAX_OF_LARGEST: Graph = Graph {
+    name: "top 5 of the middle axis, softmax",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx6x$X> {norm.name = "x"}) -> (tensor<?x5x6xf32> {norm.name = "y"}, tensor<?x5x6xi64> {norm.name = "places"}) {
+  %v, %i = norm.top_k %x {k = 5, axis = 1} : tensor<?x$Nx6x$X> -> tensor<?x5x6x$X>, tensor<?x5x6xi64>
+  %y = norm.softmax %v {axes = array<i64: 1>} : tensor<?x5x6x$X> -> tensor<?x5x6xf32>
+  return %y, %i : tensor<?x5x6xf32>, tensor<?x5x6xi64>
+}
+"#,
+};
+
+/// Functions that are one kernel where a CTA holds a row.
+pub const FUSED: [&Graph; 4] = [&ROUTER, &BIASED_ROUTER, &ROUNDED, &SOFTMAX_OF_LARGEST];
+
+/// The function and the columns of a row that no CTA holds; its kernels are counted.
+pub const LONG: (&Graph, i64) = (
+    &Graph {
+        name: "softmax, top 6, renormalized, of long rows",
+        kernels: 3,
+        text: ROUTER.text,
+    },
+    70000,
+);
+
+/// Cases of functions that hold more than top-k.
+fn fused(cases: &mut Vec<Case>) {
+    for graph in FUSED {
+        for (columns, x) in [(8, F32), (9, BF16), (64, F16), (100, F32), (384, BF16)] {
+            cases.push(plain(Op::Graph(graph), x, columns));
+        }
+        for rows in [0, 1, 9] {
+            let mut case = plain(Op::Graph(graph), BF16, 128);
+            case.run.rows = rows;
+            cases.push(case);
+        }
+        for fill in [Fill::Special, Fill::Offset, Fill::Exact] {
+            let mut case = plain(Op::Graph(graph), BF16, 64);
+            case.run.fill = fill;
+            cases.push(case);
+        }
+    }
+    // Rows that several warps hold, which exchange what each of them finds.
+    for (graph, x) in [
+        (&ROUTER, BF16),
+        (&BIASED_ROUTER, F32),
+        (&ROUNDED, BF16),
+        (&ROUNDED, F16),
+    ] {
+        let mut case = plain(Op::Graph(graph), x, 4096);
+        case.run.rows = 9;
+        cases.push(case);
+    }
+    let (graph, columns) = LONG;
+    let mut long = plain(Op::Graph(graph), BF16, columns);
+    long.run.rows = 2;
+    cases.push(long);
+}
+
 /// Every case of top-k.
 pub fn cases(cases: &mut Vec<Case>) {
     for (columns, x) in [(1, F32), (33, F16), (1000, BF16), (31, I8)] {
@@ -180,6 +316,7 @@ pub fn cases(cases: &mut Vec<Case>) {
             cases.push(case);
         }
     }
+    fused(cases);
     for fill in Fill::GENERAL {
         let mut case = plain(Op::Named(&EIGHT), F32, 200);
         case.run.fill = fill;

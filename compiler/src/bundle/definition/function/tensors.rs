@@ -76,6 +76,7 @@ impl Reader<'_, '_> {
             value,
             tensor: self.tensor(result)?,
             access: at,
+            partial: false,
         });
         Some(statement.program)
     }
@@ -153,6 +154,7 @@ impl Reader<'_, '_> {
                 value,
                 tensor,
                 access,
+                partial: false,
             });
         }
         Some(statement.program)

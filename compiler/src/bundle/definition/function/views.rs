@@ -52,6 +52,7 @@ impl Reader<'_, '_> {
             value: value.start,
             tensor: self.tensor(result)?,
             access: write,
+            partial: false,
         });
         Some(program)
     }

@@ -4,20 +4,24 @@
 //! known to be the identity, because every read gives zero there.
 
 use melior::ir::{
-    Attribute, Block, BlockLike, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike,
-    r#type::IntegerType,
+    AffineExpr, Attribute, Block, BlockLike, Region, RegionLike, Type, Value, ValueLike,
+    operation::OperationLike, r#type::IntegerType,
 };
 use norma_dialects::{
     gl::{MaskOp, ReduceOp as TileReduceOp, YieldOp},
     norm::{ReduceKind, ReduceOp},
+    op_name,
 };
 
 use crate::kernel::{named_combiner, space::DimSet};
 use crate::mlir::{
     builder::Builder,
     combiner,
+    linear_form::LinearForm,
     pass::{PassError, PassResult},
-    types, walk,
+    types,
+    values::definition,
+    walk,
 };
 
 use super::{
@@ -146,8 +150,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                     axes,
                     ..operand
                 };
-                let is_sum = reduce.kind() == Some(ReduceKind::Add);
-                let value = self.masked(wide, &reduced, is_sum, |body| {
+                let neutral = self.zero_is_neutral(reduce, value);
+                let value = self.masked(wide, &reduced, neutral, |body| {
                     body.identity(reduce, operand.element, position)
                 })?;
                 match reduce.nth() {
@@ -279,13 +283,78 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(self.b.value_with(name, &[lhs, rhs], ty, &attributes))
     }
 
-    /// The operand, with the identity where a guard over the combined dims fails. A sum needs no select where the operand is
-    /// known to be zero.
+    /// The guards at whose masked-off points a reduction may combine zeros instead of its identity: all for a sum. For a maximum of
+    /// magnitudes those of blocks that have a point each, whose magnitude is at least zero.
+    fn zero_is_neutral(&self, reduce: ReduceOp<'c, 'a>, value: Value<'c, 'a>) -> Guards {
+        let combined = self.space.dims_reduced_by(reduce);
+        let is_magnitude = definition(value).is_some_and(|op| op_name(op) == "math.absf");
+        match reduce.kind() {
+            Some(ReduceKind::Add) => Guards::MAX,
+            Some(ReduceKind::Max) if is_magnitude => (0..self.space.guards.len())
+                .filter(|guard| *guard < Guards::BITS as usize && self.leaves_first(*guard, &combined))
+                .fold(0, |guards, guard| guards | 1 << guard),
+            _ => 0,
+        }
+    }
+
+    /// Whether a guard over combined and kept dims is known to hold at the first point of the combined ones, wherever the kept ones are.
+    /// False for a guard over combined dims alone, which leaves nothing of a dim without points.
+    fn leaves_first(&self, guard: usize, combined: &DimSet) -> bool {
+        let [lhs, limit] = self.space.guards[guard];
+        let count = self.space.dims.len();
+        let kept_of = |expression: AffineExpr<'c>| {
+            let mut form = LinearForm::of(expression, count, 0)?;
+            combined.iter().for_each(|dim| form.dims[*dim] = 0);
+            let is_sum = form.constant == 0 && form.dims.iter().all(|factor| *factor >= 0);
+            is_sum.then_some(form.dims)
+        };
+        let Some(kept) = kept_of(lhs).filter(|kept| kept.iter().any(|factor| *factor != 0)) else {
+            return false;
+        };
+        // The number of runs of `length` points of which the last one may be shorter.
+        let runs = |number: AffineExpr<'c>, length: i64| match number.is_constant() && limit.is_constant() {
+            true => (number.constant_value() - 1).saturating_mul(length) < limit.constant_value(),
+            false => {
+                number.is_ceil_div()
+                    && number.lhs() == limit
+                    && number.rhs().is_constant()
+                    && number.rhs().constant_value() == length
+            }
+        };
+        // Another guard, or the extent of the only kept dim, limits the number of the run.
+        let is_limited = |other: &[AffineExpr<'c>; 2]| {
+            let [number, below] = *other;
+            let whole = LinearForm::of(number, count, 0);
+            let whole = whole.filter(|whole| whole.constant == 0 && whole.dims != vec![0; count]);
+            let length = whole.as_ref().and_then(|whole| {
+                let mut factors = whole
+                    .dims
+                    .iter()
+                    .zip(&kept)
+                    .filter(|(of_number, _)| **of_number != 0);
+                factors
+                    .next()
+                    .and_then(|(of_number, kept)| kept.checked_div(*of_number))
+            });
+            whole.zip(length).is_some_and(|(whole, length)| {
+                let mut factors = whole.dims.iter().zip(&kept);
+                factors.all(|(of_number, kept)| of_number.checked_mul(length) == Some(*kept))
+                    && runs(below, length)
+            })
+        };
+        let mut used = (0..count).filter(|dim| kept[*dim] != 0);
+        let only = used.next().filter(|_| used.next().is_none());
+        only.is_some_and(|dim| runs(self.space.extents[dim], kept[dim]))
+            || self.space.guards.iter().any(is_limited)
+    }
+
+    /// The operand, with the identity where a guard over the combined dims fails. Where the operand is known to be zero, it needs no
+    /// select for the guards of `neutral`.
     pub(super) fn masked(
         &mut self,
         operand: Translated<'c, 'a>,
         combined: &DimSet,
-        is_sum: bool,
+        neutral: Guards,
         identity: impl FnOnce(&Self) -> Result<Value<'c, 'a>, PassError<'c>>,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
         let axes = operand.axes;
@@ -295,7 +364,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 let sides = &self.space.guards[*guard];
                 sides.iter().any(|side| side.is_function_of_dim(*dim))
             };
-            let is_zero = is_sum && *guard < Guards::BITS as usize && operand.zero_outside >> guard & 1 == 1;
+            let zero_outside = operand.zero_outside & neutral;
+            let is_zero = *guard < Guards::BITS as usize && zero_outside >> guard & 1 == 1;
             combined.iter().any(concerns) && !is_zero
         });
         if guards.is_empty() {

@@ -18,7 +18,7 @@ use super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Carried, Translated,
+    Body, Carried, Guards, Translated,
 };
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
@@ -37,9 +37,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             ..operand
         };
         let first = self.first_of_scan(kind, scan)?;
-        let mut total = self.masked(wide, &dims, kind == ReduceKind::Add, |body| {
-            Ok(body.b.constant(first, element))
-        })?;
+        let neutral = if kind == ReduceKind::Add { Guards::MAX } else { 0 };
+        let mut total = self.masked(wide, &dims, neutral, |body| Ok(body.b.constant(first, element)))?;
         // From the innermost axis on, the prefixes along each axis, at fixed coordinates along the axes outside of it.
         let mut parts = Vec::new();
         let mut left = axes;

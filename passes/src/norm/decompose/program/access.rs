@@ -18,6 +18,12 @@ pub(in crate::norm::decompose) enum Coordinate<'c, 'a> {
     Zero,
     /// A sum of dims, each times a factor, outermost first: `block * 32 + within`.
     Joined(Vec<(Value<'c, 'a>, i64)>),
+    /// A digit of a dim's point as a mixed-radix number: `(row floordiv stride) mod radix`, the outermost digit without a radix.
+    Digit {
+        of: Value<'c, 'a>,
+        stride: i64,
+        radix: Option<i64>,
+    },
 }
 
 impl<'c, 'a> Coordinate<'c, 'a> {
@@ -40,6 +46,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             .iter()
             .map(|coordinate| match coordinate {
                 Coordinate::Dim(value) => dim(*value),
+                Coordinate::Digit { of, stride, radix } => {
+                    let constant = |number: i64| AffineExpr::constant(context, number);
+                    let digits = AffineExpr::floor_div(dim(*of), constant(*stride));
+                    radix.map_or(digits, |radix| AffineExpr::modulo(digits, constant(radix)))
+                }
                 Coordinate::Zero => AffineExpr::constant(context, 0),
                 Coordinate::Joined(terms) => terms
                     .iter()
@@ -120,11 +131,31 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         result: Value<'c, 'a>,
         coordinates: &[Coordinate<'c, 'a>],
     ) -> PassResult<'c> {
+        self.store(value, result, coordinates, false)
+    }
+
+    /// As [`Self::write_at`], for a result that may have padding.
+    pub(in crate::norm::decompose) fn write_part_at(
+        &self,
+        value: Value<'c, 'a>,
+        result: Value<'c, 'a>,
+        coordinates: &[Coordinate<'c, 'a>],
+    ) -> PassResult<'c> {
+        self.store(value, result, coordinates, true)
+    }
+
+    fn store(
+        &self,
+        value: Value<'c, 'a>,
+        result: Value<'c, 'a>,
+        coordinates: &[Coordinate<'c, 'a>],
+        partial: bool,
+    ) -> PassResult<'c> {
         let buffer = self.buffer(result)?;
         let element = types::element(buffer.r#type());
         let value = self.narrowed(value, element);
         let (dims, access) = self.access(coordinates);
-        let write = WriteOp::build(self.b.location(), value, buffer, &dims, access)?;
+        let write = WriteOp::build(self.b.location(), value, buffer, &dims, access, partial)?;
         self.b.insert(write);
         Ok(())
     }

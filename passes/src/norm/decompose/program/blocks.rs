@@ -1,10 +1,11 @@
 //! Tensors in blocks whose elements share a scale: a blocked axis is two dims, one over the blocks and one over the elements of a block.
+//! The last block of an axis may be shorter; then, or where only the run knows whether it is, a guard says which of its elements there are.
 //! Where one element of memory packs two neighbours along the last axis, the latter is two dims again, one over the pairs and one over the
 //! two numbers of a pair.
 
 use melior::ir::{OperationRef, Value, operation::OperationLike};
 
-use super::{Coordinate, Extent, Program, Split};
+use super::{Coordinate, Extent, Limit, Program, Split};
 use crate::mlir::{diagnostic::Diagnostic, pass::PassError};
 
 /// Which tensor of a named op packs two numbers, neighbours along the last axis, into each element.
@@ -53,7 +54,14 @@ impl<'c: 'a, 'a> Blocks<'c, 'a> {
             Diagnostic::internal(named.location(), "expected blocks of even, static extents")
         })?;
         let dims = || axes.iter().flat_map(|axis| axis.dims.iter());
-        let program = Program::begin_over(named, dims().map(|dim| dim.extent).collect())?;
+        let mut first = 0;
+        let limits = axes.iter().filter_map(|axis| {
+            let limit = axis.limit(first);
+            first += axis.dims.len();
+            limit
+        });
+        let limits = limits.collect::<Vec<_>>();
+        let program = Program::begin_over(named, dims().map(|dim| dim.extent).collect(), &limits)?;
         let is_within: Vec<bool> = dims().map(|dim| dim.is_within).collect();
 
         let (mut element, mut pair) = (Vec::new(), Vec::new());
@@ -88,6 +96,8 @@ struct Axis {
     dims: Vec<Dim>,
     /// Whether the innermost of them is over the two numbers of a pair.
     is_paired: bool,
+    /// The numbers along the axis, if the last of its blocks is or may be shorter.
+    ends_at: Option<Extent>,
 }
 
 /// A dim of an axis.
@@ -102,6 +112,16 @@ struct Dim {
 impl Axis {
     /// Divides an axis into blocks of `size` numbers, or into one block if `size` is 0; `None` if a pair would not lie within one block.
     fn new(extent: Extent, size: i64, is_paired: bool) -> Option<Self> {
+        // One block that is shorter than the size is as long as the axis.
+        let size = match extent {
+            Extent::Static(extent @ 1..) => size.min(extent),
+            _ => size,
+        };
+        let ends_at = match (extent, size) {
+            (_, ..2) => None,
+            (Extent::Static(extent), size) if extent % size == 0 => None,
+            _ => Some(extent),
+        };
         let dim = |extent, stride, is_within| Dim {
             extent,
             stride,
@@ -110,7 +130,9 @@ impl Axis {
         let mut dims = match (extent, size) {
             (extent, size @ 2..) => {
                 let runs = match extent {
-                    Extent::Static(extent) => Extent::Static(extent / size),
+                    Extent::Static(extent) => {
+                        Extent::Static(extent.unsigned_abs().div_ceil(size.unsigned_abs()) as i64)
+                    }
                     Extent::Size(axis) => Extent::Runs { axis, length: size },
                     Extent::Runs { .. } => return None,
                 };
@@ -129,7 +151,26 @@ impl Axis {
             }
             dims.push(dim(Extent::Static(2), 1, true));
         }
-        Some(Self { dims, is_paired })
+        Some(Self {
+            dims,
+            is_paired,
+            ends_at,
+        })
+    }
+
+    /// The limit of the points of the axis's dims, the first of which is the dim `first`; `None` if all of its blocks are whole. Pairs are
+    /// whole: the extent and the size of a block are even.
+    fn limit(&self, first: usize) -> Option<Limit> {
+        let numbers = if self.is_paired { 2 } else { 1 };
+        let terms = self.dims.iter().enumerate();
+        let terms = terms.map(|(dim, of_axis)| (first + dim, of_axis.stride / numbers));
+        Some(Limit {
+            sum: terms.filter(|(_, factor)| *factor > 0).collect(),
+            below: match self.ends_at? {
+                Extent::Static(extent) => Extent::Static(extent / numbers),
+                extent => extent,
+            },
+        })
     }
 
     /// The coordinate of a number along the axis, in memory that packs `numbers` numbers into each element. The stride of every dim is a

@@ -35,7 +35,7 @@ impl<'c: 'a, 'a> Grouped<'c, 'a> {
 
         let mut extents = Program::axes(named)?;
         extents.splice(axis..=axis, [Extent::Static(groups), Extent::Static(of_group)]);
-        let program = Program::begin_over(named, extents)?;
+        let program = Program::begin_over(named, extents, &[])?;
         let dims = program.dims();
         let channel = Coordinate::Joined(vec![(dims[axis], of_group), (dims[axis + 1], 1)]);
         let mut element = Coordinate::of(dims);
