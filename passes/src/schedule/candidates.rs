@@ -15,7 +15,7 @@ use norma_targets::{ACCESS_BYTES, THREADS_PER_CTA, Target, WARP_SIZE};
 use vectors::{Vectors, vectors};
 
 use super::{
-    facts::{Dim, Facts, Use},
+    facts::{Dim, Facts, Reduction, Use},
     mapping::{Factor, Mapping},
     rings,
 };
@@ -374,7 +374,11 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             if !is_shared && mapping.ctas_per_cluster() == 1 {
                 all.extend(rings::ringed(facts, &mapping, target));
             }
-            if is_merged && is_revisited && looped.iter().all(|dim| facts.dims[*dim].is_known) {
+            let weighs_by_count = |reduction: &Reduction| {
+                reduction.weighs_by_count && looped.iter().any(|dim| reduction.over[*dim])
+            };
+            let is_known = looped.iter().all(|dim| facts.dims[*dim].is_known);
+            if is_merged && is_revisited && is_known && facts.reductions.iter().any(weighs_by_count) {
                 let steps = looped
                     .iter()
                     .map(|dim| facts.dims[*dim].extent.div_ceil(tile[*dim].points()));
@@ -399,10 +403,10 @@ fn merges(facts: &Facts, is_looped: impl Fn(usize) -> bool) -> Vec<Vec<Level>> {
 }
 
 /// Returns the variants of a mapping whose loop of `steps` steps is unrolled, with each number of bytes of which half the row's steps fit
-/// into one group. They are for loops that merge reductions, in which each step combines partial results before the next one begins: of
-/// two groups of steps all are unrolled in the end, and the weights of partial means are constants. LayerNorm over 49152 columns reaches
-/// 3886 GB/s with 6 steps together, and 3095 with 4 of 12; over 65536 columns 3622 with one access of a thread in a step, and 3561 with
-/// two. Loops that add up gain nothing, since LLVM unrolls them: RMSNorm over 65536 columns 3993 GB/s, and 3960 with 128 bytes.
+/// into one group. They are for loops that combine partial means in each step: of two groups of steps all are unrolled in the end, and
+/// the means' weights, which follow from the number of points, are constants. LayerNorm over 49152 columns reaches 3886 GB/s with 6 steps
+/// together, and 3095 with 4 of 12; over 65536 columns 3622 with one access of a thread in a step, and 3561 with two. Others gain
+/// nothing: RMSNorm over 65536 columns 3993 GB/s step by step and 3960 with 128 bytes, softmax 3877 and 3821.
 fn unrolled(facts: &Facts, mapping: &Mapping, steps: u64) -> Vec<Mapping> {
     let registers = mapping.registers().unsigned_abs();
     let step = facts.lead().map_or(0, |lead| registers * lead.bytes);

@@ -18,7 +18,7 @@ use vectors::widest;
 use super::extents;
 use crate::{
     kernel::{
-        homomorphism,
+        homomorphism::{self, Dependence},
         space::{DimSet, Space},
     },
     mlir::types,
@@ -125,6 +125,9 @@ pub struct Reduction {
     pub waits_for: BTreeSet<usize>,
     /// The reduction among `waits_for` with which a schedule may merge this one, which then need not wait for it.
     pub follows: Option<usize>,
+    /// Whether its partial results are combined with those of the reduction that it follows by weights that numbers of points alone
+    /// determine, as squares of distances to a mean are; weights of sums of exponentials depend on the maxima.
+    pub weighs_by_count: bool,
 }
 
 /// A kernel's facts.
@@ -184,13 +187,14 @@ impl Facts {
             waits.into_iter().collect()
         };
         let groups = homomorphism::groups(space);
-        let lead_of = |reduction: usize| {
-            let leads = |group: &&homomorphism::Group<'_, '_>| {
+        let followed_by = |reduction: usize| {
+            let of_group = |group: &homomorphism::Group<'_, '_>| {
                 let mut followers = group.followers.iter();
-                followers.any(|follower| numbers.get(&follower.position) == Some(&reduction))
+                let follower =
+                    followers.find(|follower| numbers.get(&follower.position) == Some(&reduction))?;
+                Some((*numbers.get(&group.lead)?, follower.dependence))
             };
-            let group = groups.iter().find(leads)?;
-            numbers.get(&group.lead).copied()
+            groups.iter().find_map(of_group)
         };
         let reductions = space
             .reductions()
@@ -204,6 +208,7 @@ impl Facts {
                     .map(|result| space.dims_of(*result))
                     .unwrap_or_default();
                 let values = reduce.values();
+                let followed = followed_by(number);
                 Reduction {
                     over: (0..count).map(|dim| over.contains(&dim)).collect(),
                     keeps: (0..count).map(|dim| kept.contains(&dim)).collect(),
@@ -214,7 +219,8 @@ impl Facts {
                         })
                         .sum(),
                     waits_for: waits_for(&values),
-                    follows: lead_of(number),
+                    follows: followed.map(|(lead, _)| lead),
+                    weighs_by_count: matches!(followed, Some((_, Dependence::Squares { .. }))),
                 }
             })
             .collect::<Vec<_>>();

@@ -76,6 +76,7 @@ fn rms_norm(rows: u64, extent: u64, bytes: u64) -> Facts {
             bytes: 4,
             waits_for: BTreeSet::new(),
             follows: None,
+            weighs_by_count: false,
         }],
         buffers: 3,
         work: (9 * rows * extent) as f64,
@@ -99,6 +100,7 @@ fn column_sum(rows: u64, columns: u64) -> Facts {
             bytes: 4,
             waits_for: BTreeSet::new(),
             follows: None,
+            weighs_by_count: false,
         }],
         buffers: 2,
         work: (3 * rows * columns) as f64,
@@ -120,6 +122,7 @@ fn rms_norm_grad(rows: u64, extent: u64) -> Facts {
         bytes: 4,
         waits_for: BTreeSet::new(),
         follows: None,
+        weighs_by_count: false,
     };
     Facts {
         dims: vec![dim(rows, Use::Both, false), dim(extent, Use::Both, true)],
@@ -302,6 +305,27 @@ fn targets_without_clusters_have_no_candidates_with_them() {
 }
 
 #[test]
+fn only_loops_that_combine_means_are_unrolled() {
+    let mut facts = rms_norm(16, 1 << 16, 2);
+    facts.reductions.push(Reduction {
+        waits_for: [0].into(),
+        follows: Some(0),
+        ..facts.reductions[0].clone()
+    });
+    facts.accesses[0].needed_by = vec![need(Some(0), &[]), need(Some(1), &[0]), need(None, &[0, 1])];
+    let unrolled = |facts: &Facts| {
+        let mut all = candidates(facts, &SM_90A);
+        all.retain(|mapping| mapping.unroll_bytes > 0);
+        all
+    };
+    assert_eq!(unrolled(&facts), []);
+    facts.reductions[1].weighs_by_count = true;
+    let unrolled = unrolled(&facts);
+    assert!(!unrolled.is_empty());
+    assert!(unrolled.iter().all(|mapping| mapping.merges_at(Level::Loop)));
+}
+
+#[test]
 fn a_row_is_passed_over_once_for_each_reduction_that_has_to_be_waited_for() {
     let mut facts = rms_norm(16, 1 << 16, 2);
     let in_loop = |_: &Reduction| true;
@@ -424,6 +448,7 @@ fn quantise_transposed(rows: u64, blocks: u64) -> Facts {
             bytes: 4,
             waits_for: BTreeSet::new(),
             follows: None,
+            weighs_by_count: false,
         }],
         buffers: 3,
         work: (5 * m * n) as f64,
