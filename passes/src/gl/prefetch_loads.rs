@@ -174,11 +174,7 @@ impl<'c: 'a, 'a> Steps<'c, 'a> {
         number: Value<'c, 'a>,
         left: Option<Value<'c, 'a>>,
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-        let at_step = |value| {
-            steps::at_step(b, self.of, value, number).map_err(|_| {
-                Diagnostic::internal(self.of.location(), "expected what follows from the step's number")
-            })
-        };
+        let at_step = |value| steps::known_at_step(b, self.of, value, number);
         let at_steps = |values: Vec<_>| values.into_iter().map(at_step).collect::<Result<Vec<_>, _>>();
         let mut tiles = Vec::with_capacity(loads.len());
         for load in loads {

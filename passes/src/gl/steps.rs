@@ -153,3 +153,18 @@ pub fn at_step<'c: 'a, 'a>(
         }
     }
 }
+
+/// As [`at_step`], for an operand of a load that need not stay in its step ([`stays`]).
+///
+/// # Errors
+///
+/// Internal: the scalar does not follow from the step's number.
+pub fn known_at_step<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    of: OperationRef<'c, 'a>,
+    value: Value<'c, 'a>,
+    step: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    at_step(b, of, value, step)
+        .map_err(|_| Diagnostic::internal(of.location(), "expected what follows from the step's number"))
+}

@@ -200,12 +200,8 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
             for load in &self.loads {
                 let operands = load
                     .operands()
-                    .map(|operand| steps::at_step(b, self.of, operand, number))
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|_| {
-                        let message = "expected what follows from the step's number";
-                        Diagnostic::internal(load.location(), message)
-                    })?;
+                    .map(|operand| steps::known_at_step(b, self.of, operand, number))
+                    .collect::<Result<Vec<_>, _>>()?;
                 let copy = b.insert(Operation::clone(load));
                 b.set_operands(copy, &operands);
                 renewed.insert(key(load.result(0)?.into()), copy.result(0)?.into());
