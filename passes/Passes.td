@@ -569,6 +569,46 @@ def NormHoistDivisions : RustPass<"norm-hoist-divisions"> {
   let dependentDialects = ["arith"];
 }
 
+def NormGatherOneHots : RustPass<"norm-gather-one-hots"> {
+  let summary = "Read the one element that a sum keeps";
+  let description = [{
+    **Requires** kernels without roles.
+
+    **Guarantees** that a sum over a dim of `select(%dim == %index, %value, 0)`, and
+    an `or` over it of `%dim == %index`, becomes `norm.gather` and the value that is
+    computed from what it reads, if the index does not vary over the dim and the
+    value is computed by scalar ops from elements at the dim's position along axes
+    that are as long as the dim.
+
+    **Leaves alone** sums over a dim with guards, sums over several dims, and all
+    sums over a dim that nothing else of the kernel is over. It leaves elements
+    alone that a result may overwrite.
+
+    ```mlir
+    norm.kernel @pick(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?x2xf32>) space(%m = dim(%x, 0), %n = 64) {
+      %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+      %1 = norm.reduce max %0 over(%n) : f32
+      %2 = norm.read %l[%m] : memref<?xi64>
+      %3 = arith.index_cast %2 : i64 to index
+      %4 = arith.cmpi eq, %n, %3 : index
+      %5 = arith.select %4, %0, %zero : f32
+      %6 = norm.reduce add %5 over(%n) : f32
+    }
+    ==>
+    norm.kernel @pick(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?x2xf32>) space(%m = dim(%x, 0), %n = 64) {
+      %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+      %1 = norm.reduce max %0 over(%n) : f32
+      %2 = norm.read %l[%m] : memref<?xi64>
+      %3 = arith.index_cast %2 : i64 to index
+      %4, %inside = norm.gather %x[%m, %3] : memref<?x64xf32>
+      %6 = arith.select %inside, %4, %zero : f32
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numGathered", "num-gathered", "Sums replaced by the element that they keep">];
+  let dependentDialects = ["arith"];
+}
+
 def NormNarrowComparisons : RustPass<"norm-narrow-comparisons"> {
   let summary = "Compare dims in 32 bits";
   let description = [{
@@ -888,6 +928,43 @@ def NormMergeReductions : RustPass<"norm-merge-reductions"> {
     ```
   }];
   let statistics = [Statistic<"numMerged", "num-merged", "Sums merged with a reduction that they depend on">];
+  let dependentDialects = ["arith", "math"];
+}
+
+def NormScaleExponents : RustPass<"norm-scale-exponents"> {
+  let summary = "Subtract and scale exponents in one instruction";
+  let description = [{
+    **Requires** kernels with roles, behind `norm-merge-reductions`, which matches
+    exponentials as they are written.
+
+    **Guarantees** that no f32 `math.exp(%a - %b)` is left in a kernel where `%b`
+    varies over fewer dims than `%a`, a thread computes 16 elements or more for each
+    `%b`, and all uses are sums over dims that `%b` does not vary over and products
+    with values that vary over fewer dims than `%a`. It becomes
+    `math.exp2(fma(%a, %c, -%p))`, where `%c` is log2(e) and `%p` is `%b * %c` as it
+    is rounded. The uses are multiplied by `exp2` of what `%p` is off by, once for
+    each `%b`. Results err no more than before, also where `%b` is large.
+
+    **Leaves alone** exponentials of other types, and those that are used in any
+    other way.
+
+    ```mlir
+    %3 = arith.subf %x, %max : f32
+    %4 = math.exp %3 : f32
+    %5 = norm.reduce add %4 over(%n) : f32
+    ==>
+    %c = arith.select %is_small, %log2e, %tiny : f32
+    %p = arith.mulf %max, %c : f32
+    %q = arith.negf %p : f32
+    %3 = math.fma %x, %c, %q : f32
+    %4 = math.exp2 %3 : f32
+    %off = math.fma %max, %c, %q : f32
+    %k = ... exp2(-%off), 1 unless %is_small
+    %sum = norm.reduce add %4 over(%n) : f32
+    %5 = arith.mulf %sum, %k : f32
+    ```
+  }];
+  let statistics = [Statistic<"numScaled", "num-scaled", "Exponentials of two instructions">];
   let dependentDialects = ["arith", "math"];
 }
 

@@ -47,6 +47,17 @@ pub enum Step {
         #[serde(rename = "type")]
         element: Element,
     },
+    /// Defines an element of an input tensor at computed coordinates, and whether all of them lie within the tensor, an `i1`; the
+    /// element is zero where they do not.
+    Gather {
+        /// The tensor's name.
+        tensor: String,
+        /// One coordinate per dim of the tensor, an `i64`.
+        coordinates: Vec<Value>,
+        /// The tensor's element type.
+        #[serde(rename = "type")]
+        element: Element,
+    },
     /// Defines the coordinate along a dim, an `i64`.
     Index {
         /// The position of the dim in the space.
@@ -196,6 +207,7 @@ impl Step {
     pub fn result_count(&self) -> usize {
         match self {
             Step::Write { .. } => 0,
+            Step::Gather { .. } => 2,
             Step::Reduce { types, .. } => types.len(),
             _ => 1,
         }
@@ -206,6 +218,7 @@ impl Step {
         match self {
             Step::Write { .. } => None,
             Step::Reduce { types, .. } => types.get(index).copied(),
+            Step::Gather { element, .. } => [*element, Element::I1].get(index).copied(),
             Step::Index { .. } | Step::Size { .. } => Some(Element::I64),
             Step::Read { element, .. }
             | Step::Scalar { element, .. }
@@ -226,6 +239,7 @@ impl Step {
             Step::Read { access, .. } => return dims_of_access(access),
             Step::Index { dim } => [*dim].into(),
             Step::Op(operation) => operation.operands.iter().flat_map(of).collect(),
+            Step::Gather { coordinates, .. } => coordinates.iter().flat_map(of).collect(),
             Step::Reduce { operands, over, .. } => {
                 let all = operands.iter().flat_map(of);
                 all.filter(|dim| !over.contains(dim)).collect()
@@ -306,7 +320,7 @@ impl Program {
     /// The tensors that the program reads, each once.
     pub fn read(&self) -> Vec<&str> {
         let names = self.steps.iter().filter_map(|step| match step {
-            Step::Read { tensor, .. } => Some(tensor.as_str()),
+            Step::Read { tensor, .. } | Step::Gather { tensor, .. } => Some(tensor.as_str()),
             _ => None,
         });
         names.collect::<BTreeSet<_>>().into_iter().collect()

@@ -34,12 +34,14 @@ const STEPS: &[Step] = &[
             "norm-fuse-computes{explain=$explain}",
             "norm-form-kernels",
             "norm-hoist-divisions",
-            "norm-narrow-comparisons",
             // A constant or dead value must not keep a dim in a kernel.
             "canonicalize",
             "cse",
             "norm-split-outputs",
             "norm-normalize-space",
+            // Runs behind the merging of dims, which leaves alone those whose positions are values.
+            "norm-gather-one-hots",
+            "norm-narrow-comparisons",
         ],
     },
     Step {
@@ -64,6 +66,8 @@ const STEPS: &[Step] = &[
             "norm-persistent-reduction",
             // Loops of one step are gone by now, so that reductions of resident rows are left as they are.
             "norm-merge-reductions",
+            // Merging matches exponentials as they are written; what is cached is decided by what is computed from it.
+            "norm-scale-exponents",
             "norm-cache-inputs",
             "norm-hoist-reads",
         ],

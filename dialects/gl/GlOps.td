@@ -70,6 +70,34 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
   let hasVerifier = 1;
 }
 
+def Gl_GatherOp : Gl_Op<"gather", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads elements of global memory at computed coordinates";
+  let description = [{
+    Element `t` of the result is the buffer's element at the coordinates' elements `t`, or zero where `mask` does not hold, in
+    which case nothing is read. Coordinates, mask and result are either all scalars or all tiles of one shape and layout.
+
+    Constraints:
+    - C1: there is one coordinate per axis of the buffer.
+    - C2: the coordinates are of type `index` and the mask is of type `i1`, and both have the result's shape and layout.
+    - C3: the result's elements are the buffer's.
+
+    Example:
+
+    ```mlir
+    %t = gl.gather %x[%rows, %labels] if %inside : memref<?x4096xbf16>, (tensor<8xindex, #rows>, tensor<8xindex, #rows>),
+         tensor<8xi1, #rows> -> tensor<8xbf16, #rows>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$buffer, Variadic<AnyTypeOf<[Gl_Tile, Index]>>:$coordinates,
+                       AnyTypeOf<[Gl_Tile, I1]>:$mask);
+  let results = (outs AnyTypeOf<[Gl_Tile, Gl_Scalar]>:$result);
+  let assemblyFormat = [{
+    $buffer `[` $coordinates `]` `if` $mask attr-dict `:` type($buffer) `,` `(` type($coordinates) `)` `,` type($mask)
+    `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Gl_StoreOp : Gl_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "Stores a tile to global memory";
   let description = [{

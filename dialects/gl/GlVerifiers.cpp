@@ -9,6 +9,7 @@
 
 #include "capi/LayoutCheck.h"
 #include "llvm/Support/MathExtras.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::gl;
@@ -279,6 +280,26 @@ LogicalResult LoadOp::verify() {
   if (Value other = getOther(); other && other.getType() != buffer.getElementType()) // load_c4
     return emitOpError() << "expected other to be of type " << buffer.getElementType() << ", got " << other.getType();
   return success();
+}
+
+LogicalResult GatherOp::verify() {
+  auto buffer = cast<MemRefType>(getBuffer().getType());
+  if (getCoordinates().size() != static_cast<size_t>(buffer.getRank())) // gather_c1
+    return emitOpError() << "expected " << buffer.getRank() << " coordinates into " << buffer << ", got "
+                         << getCoordinates().size();
+  auto ofElement = [&](Type element) -> Type {
+    auto tile = dyn_cast<RankedTensorType>(getResult().getType());
+    return tile ? tile.clone(element) : element;
+  };
+  Builder builder(getContext());
+  for (Value coordinate : getCoordinates()) // gather_c2
+    if (coordinate.getType() != ofElement(builder.getIndexType()))
+      return emitOpError() << "expected coordinates of type " << ofElement(builder.getIndexType()) << ", got "
+                           << coordinate.getType();
+  if (getMask().getType() != ofElement(builder.getI1Type())) // gather_c2
+    return emitOpError() << "expected a mask of type " << ofElement(builder.getI1Type()) << ", got "
+                         << getMask().getType();
+  return verifyElement(*this, getElementTypeOrSelf(getResult().getType()), buffer); // gather_c3
 }
 
 LogicalResult StoreOp::verify() {

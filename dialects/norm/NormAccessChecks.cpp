@@ -208,6 +208,22 @@ private:
         return read.op->emitOpError() << "expected to read an input, got result "
                                         << describeBuffer(read.buffer);
     }
+    for (GatherOp gather : body.getOps<GatherOp>()) { // gather_c3
+      unsigned buffer = cast<BlockArgument>(gather.getBuffer()).getArgNumber();
+      auto *written = llvm::find_if(writes, [&](const Access &write) { return write.buffer == buffer; });
+      if (written != writes.end()) {
+        InFlightDiagnostic error = gather.emitOpError()
+                                   << "expected to read an input, got " << describeBuffer(buffer) << ", which is written";
+        error.attachNote(written->op->getLoc()) << "written here";
+        return error;
+      }
+      // Threads overwrite elements that others still have to read.
+      ArrayRef<int64_t> aliases = cast<KernelOp>(op).getAliases().value_or(ArrayRef<int64_t>());
+      for (size_t i = 0; i + 1 < aliases.size(); i += 2)
+        if (aliases[i + 1] == int64_t(buffer))
+          return gather.emitOpError() << "expected an input that no result overwrites, got " << describeBuffer(buffer)
+                                      << ", which may be the memory of " << describeBuffer(aliases[i]);
+    }
     return success();
   }
 

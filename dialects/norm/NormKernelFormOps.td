@@ -253,6 +253,27 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
   let hasVerifier = 1;
 }
 
+def Norm_GatherOp : Norm_Op<"gather", [Pure, HasParent<"KernelOp">,
+    TypesMatchWith<"the result is an element of the buffer", "buffer", "result",
+                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
+  let summary = "Reads one element of a buffer at computed coordinates";
+  let description = [{
+    Each coordinate is a value, such as the label of a row. The results vary over the dims that the coordinates vary over.
+    `inside` is whether all coordinates lie within the buffer; elsewhere nothing is read and `result` is zero.
+
+    Constraints:
+    - C1: there is one coordinate per axis of the buffer.
+    - C2: the buffer is an argument of the kernel.
+    - C3: the buffer is an input: nothing writes it, and no result of the kernel may be the same memory.
+
+    Example: `%logit, %is_class = norm.gather %x[%m, %label] : memref<?x4096xbf16>`
+  }];
+  let arguments = (ins Norm_Buffer:$buffer, Variadic<Index>:$coordinates);
+  let results = (outs Norm_Scalar:$result, I1:$inside);
+  let assemblyFormat = "$buffer `[` $coordinates `]` attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
 def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     TypesMatchWith<"the value is an element of the buffer", "buffer", "value",
                    "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {

@@ -368,6 +368,17 @@ static LogicalResult verifyAccess(Operation *op, Value buffer, OperandRange indi
 // read_c1, read_c2, read_c3, read_c6
 LogicalResult ReadOp::verify() { return verifyAccess(*this, getBuffer(), getIndices(), getAccess()); }
 
+LogicalResult GatherOp::verify() {
+  auto type = cast<ShapedType>(getBuffer().getType());
+  if (getCoordinates().size() != static_cast<size_t>(type.getRank())) // gather_c1
+    return emitOpError() << "expected " << type.getRank() << " coordinates into " << type << ", got "
+                         << getCoordinates().size();
+  auto argument = dyn_cast<BlockArgument>(getBuffer());
+  if (!argument || argument.getOwner() != (*this)->getBlock()) // gather_c2
+    return emitOpError() << "expected the buffer to be an argument of the kernel, got " << getBuffer();
+  return success();
+}
+
 // write_c1, write_c2, write_c3, write_c9
 LogicalResult WriteOp::verify() { return verifyAccess(*this, getBuffer(), getIndices(), getAccess()); }
 

@@ -4,6 +4,7 @@ pub mod access;
 mod combine;
 pub mod evaluate;
 mod functions;
+mod gather;
 pub mod grid;
 mod guards;
 mod nth;

@@ -22,11 +22,12 @@
 // ALL-NEXT:        norm-fuse-computes{explain=false}
 // ALL-NEXT:        norm-form-kernels
 // ALL-NEXT:        norm-hoist-divisions
-// ALL-NEXT:        norm-narrow-comparisons
 // ALL-NEXT:        canonicalize
 // ALL-NEXT:        cse
 // ALL-NEXT:        norm-split-outputs
 // ALL-NEXT:        norm-normalize-space
+// ALL-NEXT:        norm-gather-one-hots
+// ALL-NEXT:        norm-narrow-comparisons
 // KERNEL-NEXT:   {{^\)}}
 
 // SCHEDULED:       norm-select-schedule{{.*}} splits=true target=sm_90a}
@@ -43,6 +44,7 @@
 // TILED-NEXT:      norm-tile
 // TILED-NEXT:      norm-persistent-reduction
 // TILED-NEXT:      norm-merge-reductions
+// TILED-NEXT:      norm-scale-exponents
 // TILED-NEXT:      norm-cache-inputs
 // TILED-NEXT:      norm-hoist-reads
 // TILED-NEXT:    {{^\)}}

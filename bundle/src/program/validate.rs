@@ -64,6 +64,7 @@ impl Program {
                 Step::Reduce { operands, .. } => operands,
                 Step::Scan { operand, .. } | Step::Nth { operand, .. } => std::slice::from_ref(operand),
                 Step::Write { value, .. } => std::slice::from_ref(value),
+                Step::Gather { coordinates, .. } => coordinates,
                 _ => &[],
             };
             if let Some(operand) = operands.iter().find(|operand| **operand >= known) {
@@ -91,6 +92,23 @@ impl Program {
                 } => {
                     let declared = scope.read(tensor).map_err(error)?;
                     self.check_access(index, declared, sizes, access, *element)?;
+                }
+                Step::Gather {
+                    tensor,
+                    coordinates,
+                    element,
+                } => {
+                    let declared = scope.read(tensor).map_err(error)?;
+                    if declared.rank != coordinates.len() {
+                        let (expected, got) = (declared.rank, coordinates.len());
+                        return fail(format!("expected {expected} coordinates, got {got}"));
+                    }
+                    if declared.element != *element {
+                        return fail(format!("expected type {}, got {element}", declared.element));
+                    }
+                    if let Some(other) = coordinates.iter().find(|value| types[**value] != Element::I64) {
+                        return fail(format!("expected coordinates of type i64, got {}", types[*other]));
+                    }
                 }
                 Step::Write {
                     value,

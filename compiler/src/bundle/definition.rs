@@ -131,6 +131,7 @@ impl Names<'_> {
                         .iter_mut()
                         .for_each(|index| *index = self.expression(index));
                 }
+                Step::Gather { tensor, .. } => *tensor = self.tensor(tensor)?,
                 Step::Size { value } => *value = self.expression(value),
                 _ => {}
             }

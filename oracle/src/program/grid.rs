@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::scaled::Scaled;
+use crate::scaled::{Scaled, UNDEFINED};
 
 /// A value on a box of the iteration space, dense and row-major over the dims it varies over.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +84,14 @@ impl Data {
                 values: offsets.iter().map(|offset| values[*offset as usize]).collect(),
                 slacks: offsets.iter().map(|offset| slacks[*offset as usize]).collect(),
             },
+        }
+    }
+
+    /// Says of the element at `place` that it may be anything.
+    pub(crate) fn leave_open(&mut self, place: usize) {
+        match self {
+            Data::Float { scales, .. } => scales[place] = UNDEFINED,
+            Data::Integer { slacks, .. } => slacks[place] = u64::MAX,
         }
     }
 

@@ -101,6 +101,13 @@ impl Evaluator<'_> {
                 }
                 return cache.get(&key).cloned().ok_or(OracleError::Kind(step));
             }
+            Step::Gather { .. } => {
+                let [element, inside] = self.gather(step, region, cache)?;
+                let first = value - self.definitions[value].1;
+                cache.insert((first, key.1.clone()), Rc::new(element));
+                cache.insert((first + 1, key.1.clone()), Rc::new(inside));
+                return cache.get(&key).cloned().ok_or(OracleError::Kind(step));
+            }
             Step::Write { .. } => return Err(OracleError::Kind(step)),
         };
         let grid = Rc::new(grid);

@@ -17,6 +17,7 @@ mod emit;
 mod float8;
 mod form;
 mod function;
+mod gather;
 mod global;
 mod guards;
 mod mbarrier;
@@ -59,8 +60,9 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 50] = [
+const PATTERNS: [(&str, Pattern); 51] = [
     ("gl.load", global::load),
+    ("gl.gather", gather::gather),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
     ("gl.warp_reduce", reduce::warp_reduce),

@@ -13,7 +13,7 @@ mod runs;
 
 use melior::ir::{AffineMap, OperationRef, Type, Value, ValueLike, attribute::DenseI64ArrayAttribute};
 use norma_dialects::{
-    gl::{AsyncCopyOp, LoadOp, StoreOp},
+    gl::{AsyncCopyOp, GatherOp, LoadOp, StoreOp},
     op_name,
 };
 use norma_layout::LinearLayout;
@@ -277,7 +277,8 @@ fn divisors(values: Vec<Value<'_, '_>>) -> Vec<i64> {
 
 /// Whether the kernel only loads from a buffer, and none of its other buffers may alias it.
 fn is_only_read(buffer: Value<'_, '_>) -> bool {
-    let reads = |user: &OperationRef<'_, '_>| matches!(op_name(*user), LoadOp::NAME | "memref.dim");
+    let reads =
+        |user: &OperationRef<'_, '_>| matches!(op_name(*user), LoadOp::NAME | GatherOp::NAME | "memref.dim");
     let is_own = divisibility::launch_of(buffer).is_some_and(|(launch, argument)| {
         let aliases = launch
             .aliases()

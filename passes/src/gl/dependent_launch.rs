@@ -13,8 +13,8 @@ use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::{
     attributes::kernel,
     gl::{
-        AsyncCopyOp, BulkLoadOp, BulkStoreOp, DrawTileOp, GridDependencyLaunchOp, GridDependencyWaitOp,
-        LaunchAttr, LoadOp, StoreOp, TensorLoadOp, TensorStoreOp, WarpSpecializeOp,
+        AsyncCopyOp, BulkLoadOp, BulkStoreOp, DrawTileOp, GatherOp, GridDependencyLaunchOp,
+        GridDependencyWaitOp, LaunchAttr, LoadOp, StoreOp, TensorLoadOp, TensorStoreOp, WarpSpecializeOp,
     },
 };
 
@@ -86,8 +86,9 @@ fn launch_dependents<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassErro
 
 /// Whether an op, or one within it, accesses global memory.
 fn touches_memory(op: OperationRef<'_, '_>) -> bool {
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 9] = [
         DrawTileOp::NAME,
+        GatherOp::NAME,
         LoadOp::NAME,
         StoreOp::NAME,
         AsyncCopyOp::NAME,

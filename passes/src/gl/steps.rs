@@ -3,7 +3,10 @@
 use melior::ir::{
     BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument, operation::OperationLike,
 };
-use norma_dialects::{gl::LoadOp, op_name};
+use norma_dialects::{
+    gl::{GatherOp, LoadOp},
+    op_name,
+};
 
 use crate::mlir::{
     builder::Builder,
@@ -102,7 +105,8 @@ pub fn stays<'c: 'a, 'a>(of: OperationRef<'c, 'a>, load: LoadOp<'c, 'a>) -> Resu
     let is_within = |op: &OperationRef<'c, 'a>| {
         std::iter::successors(Some(*op), OperationRef::parent_operation).any(|around| around == of)
     };
-    let stores = |user: &OperationRef<'c, 'a>| !matches!(op_name(*user), LoadOp::NAME | "memref.dim");
+    let stores =
+        |user: &OperationRef<'c, 'a>| !matches!(op_name(*user), LoadOp::NAME | GatherOp::NAME | "memref.dim");
     if users(load.buffer()?)
         .iter()
         .any(|user| stores(user) && is_within(user))

@@ -54,6 +54,11 @@ pub fn is_unsigned(comparison: OperationRef<'_, '_>) -> bool {
         .is_some_and(|predicate| predicate >= IntegerPredicate::UnsignedLess as i64)
 }
 
+/// Whether an `arith.cmpi` is true where its operands are equal and false elsewhere.
+pub fn is_equality(comparison: OperationRef<'_, '_>) -> bool {
+    integer_of(comparison, "predicate") == Some(IntegerPredicate::Equal as i64)
+}
+
 /// Whether the predicate holds of two integers or two of type `index`, as an i1.
 pub fn compare_integers<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,

@@ -31,7 +31,7 @@ mod top_k_grad;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, CumsumOp, DequantizeOp,
+    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, CumsumOp, DequantizeOp, GatherOp,
     GroupNormGradOp, GroupNormOp, KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp,
     LogSoftmaxGradOp, LogSoftmaxOp, LogSumExpOp, NumSmsOp, QuantizeOp, RMSNormGradOp, RMSNormOp, ReadOp,
     ReduceAxesOp, ReduceOp, ScanOp, SoftmaxGradOp, SoftmaxOp, TopKGradOp, TopKOp, WriteOp, YieldOp,
@@ -77,9 +77,10 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
 ];
 
 /// The other ops of the dialect, which are kernel form already.
-const KERNEL_FORM: [&str; 10] = [
+const KERNEL_FORM: [&str; 11] = [
     CacheOp::NAME,
     ComputeOp::NAME,
+    GatherOp::NAME,
     KernelOp::NAME,
     LaunchOp::NAME,
     NumSmsOp::NAME,

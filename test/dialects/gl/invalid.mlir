@@ -109,6 +109,40 @@ func.func private @memdesc_c3_ring(!gl.memdesc<3x8xf32, #gl.swizzled<vec = 4, pe
 
 // -----
 
+func.func @gather_c1(%x: memref<4x32xf32>, %i: index, %m: i1) {
+  // expected-error @+1 {{expected 2 coordinates into 'memref<4x32xf32>', got 1}}
+  %t = gl.gather %x[%i] if %m : memref<4x32xf32>, (index), i1 -> f32
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @gather_c2(%x: memref<32xf32>, %i: index, %m: tensor<32xi1, #layout>) {
+  // expected-error @+1 {{expected coordinates of type 'tensor<32xindex}}
+  %t = gl.gather %x[%i] if %m : memref<32xf32>, (index), tensor<32xi1, #layout> -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @gather_c2_mask(%x: memref<32xf32>, %i: tensor<32xindex, #layout>, %m: i1) {
+  // expected-error @+1 {{expected a mask of type 'tensor<32xi1}}
+  %t = gl.gather %x[%i] if %m : memref<32xf32>, (tensor<32xindex, #layout>), i1 -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+func.func @gather_c3(%x: memref<32xf16>, %i: index, %m: i1) {
+  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
+  %t = gl.gather %x[%i] if %m : memref<32xf16>, (index), i1 -> f32
+  return
+}
+
+// -----
+
 #layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
 func.func @load_c1(%x: memref<4x32xf32>) {
   // expected-error @+1 {{expected an access of 0 indices and 1 axes to 2 coordinates}}

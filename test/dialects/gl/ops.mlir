@@ -52,6 +52,9 @@ func.func @global_memory(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>, %b: i
                : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
   // CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{[^)]*}}) : memref
   %u = gl.load %x at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b) : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
+  // CHECK: gl.gather %{{.*}}[%{{.*}}, %{{.*}}] if %{{.*}} : memref<?x4096xbf16>, (index, index), i1 -> bf16
+  %true = arith.constant true
+  %one = gl.gather %x[%b, %rows] if %true : memref<?x4096xbf16>, (index, index), i1 -> bf16
   // CHECK: gl.store %{{.*}}, %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{[^)]*}})
   // CHECK-SAME: where {{.*}} cache <l1 = no_allocate> vector 8 : tensor<2x4096xbf16, {{.*}}>, memref<?x4096xbf16>
   gl.store %t, %y at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b)

@@ -235,6 +235,38 @@ norm.kernel @read_c3(%x: memref<4xf32>) space(%n = 4) {
 
 // -----
 
+norm.kernel @gather_c1(%x: memref<4x4xf32>) space(%n = 4) {
+  // expected-error @+1 {{expected 2 coordinates into 'memref<4x4xf32>', got 1}}
+  %0, %1 = norm.gather %x[%n] : memref<4x4xf32>
+}
+
+// -----
+
+norm.kernel @gather_c2(%x: memref<4xf32>) space(%n = 4) {
+  %a = memref.alloc() : memref<4xf32>
+  // expected-error @+1 {{expected the buffer to be an argument of the kernel, got}}
+  %0, %1 = norm.gather %a[%n] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @gather_c3(%x: memref<4xf32>, %y: memref<4xf32>) space(%n = 4) {
+  // expected-error @+1 {{expected to read an input, got y, a memref<4xf32>, which is written}}
+  %0, %1 = norm.gather %y[%n] : memref<4xf32>
+  // expected-note @+1 {{written here}}
+  norm.write %0, %y[%n] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @gather_c3_overwritten(%x: memref<4xf32>, %y: memref<4xf32>) space(%n = 4) aliases(%y = %x) {
+  // expected-error @+1 {{expected an input that no result overwrites, got}}
+  %0, %1 = norm.gather %x[%n] : memref<4xf32>
+  norm.write %0, %y[%n] : memref<4xf32>
+}
+
+// -----
+
 norm.kernel @write_c1(%y: memref<4x4xf32>) space(%n = 4) {
   %c = arith.constant 0.0 : f32
   // expected-error @+1 {{expected 2 coordinates into 'memref<4x4xf32>', got 1}}

@@ -31,6 +31,17 @@ func.func @guards(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %s : tensor<?xf32>
 }
 
+// An element at computed coordinates.
+// CHECK-LABEL: norm.kernel @gather
+// CHECK-SAME: %[[X:.*]]: memref<?x64xf32>, %{{.*}} space(%[[M:.*]] = dim(%{{.*}}, 0))
+norm.kernel @gather(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?xf32>) space(%m = dim(%x, 0)) {
+  %0 = norm.read %l[%m] : memref<?xi64>
+  %1 = arith.index_cast %0 : i64 to index
+  // CHECK: %[[VALUE:.*]], %{{.*}} = norm.gather %[[X]][%[[M]], %{{.*}}] : memref<?x64xf32>
+  %value, %inside = norm.gather %x[%m, %1] : memref<?x64xf32>
+  norm.write %value, %y[%m] : memref<?xf32>
+}
+
 // A scan's result varies over the dims that it runs along.
 // CHECK-LABEL: norm.kernel @scans
 // CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)

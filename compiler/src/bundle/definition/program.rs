@@ -8,9 +8,9 @@ use melior::ir::{
     AffineMap, Attribute, BlockLike, BlockRef, OperationRef, RegionLike, RegionRef, Value as IrValue,
     ValueLike,
 };
-use norma_bundle::Expression;
-use norma_bundle::program::{Combiner, Program, Region, Step, Value};
-use norma_dialects::norm::{CacheOp, ReadOp, ReduceKind, ReduceOp, ScanOp, WriteOp, YieldOp};
+use norma_bundle::program::{Combiner, Operation, Program, Region, Step, Value};
+use norma_bundle::{Element, Expression};
+use norma_dialects::norm::{CacheOp, GatherOp, ReadOp, ReduceKind, ReduceOp, ScanOp, WriteOp, YieldOp};
 use norma_dialects::op_name;
 use norma_passes::mlir::values::key;
 use norma_passes::mlir::walk;
@@ -200,6 +200,20 @@ impl Reader {
                 element: scalar::element(result.r#type())?,
             };
             self.define(step, &[result]);
+        } else if let Some(gather) = GatherOp::from_op(op) {
+            let coordinates = gather.coordinates().into_iter();
+            let coordinates = coordinates.map(|coordinate| self.value(coordinate));
+            let coordinates = coordinates.collect::<Option<Vec<_>>>()?;
+            let buffer = BlockArgument::try_from(gather.buffer().ok()?)
+                .ok()?
+                .argument_number();
+            let view = self.views.get(buffer)?.clone();
+            let step = Step::Gather {
+                coordinates: self.expanded(&view, coordinates)?,
+                tensor: view.tensor,
+                element: scalar::element(gather.result().ok()?.r#type())?,
+            };
+            self.define(step, &[gather.result().ok()?, gather.inside().ok()?]);
         } else if let Some(cache) = CacheOp::from_op(op) {
             let value = self.value(cache.value().ok()?)?;
             self.values.insert(key(cache.result().ok()?), value);
@@ -229,6 +243,39 @@ impl Reader {
         };
         self.define(step, &results);
         Some(())
+    }
+
+    /// As [`View::expand`], for coordinates that are values. Where one is not within its axis, neither are those that it becomes.
+    fn expanded(&mut self, view: &View, coordinates: Vec<Value>) -> Option<Vec<Value>> {
+        let mut expanded = vec![0; view.shape.len()];
+        for (mut remaining, group) in coordinates.into_iter().zip(&view.groups) {
+            let (outermost, rest) = group.split_first()?;
+            for dim in rest.iter().rev() {
+                let extent = view.shape.get(*dim)?.clone();
+                let extent = self.step(Step::Size { value: extent });
+                *expanded.get_mut(*dim)? = self.arithmetic("arith.remui", [remaining, extent]);
+                remaining = self.arithmetic("arith.divui", [remaining, extent]);
+            }
+            *expanded.get_mut(*outermost)? = remaining;
+        }
+        Some(expanded)
+    }
+
+    fn arithmetic(&mut self, name: &str, operands: [Value; 2]) -> Value {
+        self.step(Step::Op(Operation {
+            name: name.to_owned(),
+            operands: operands.to_vec(),
+            predicate: None,
+            relaxed: false,
+            element: Element::I64,
+        }))
+    }
+
+    /// Adds a step that defines one value, and returns the value.
+    fn step(&mut self, step: Step) -> Value {
+        self.steps.push(step);
+        self.count += 1;
+        self.count - 1
     }
 
     fn define(&mut self, step: Step, results: &[IrValue]) {

@@ -233,8 +233,16 @@ impl<'c> Vector<'c> {
         vector: Option<i64>,
         element: Type<'c>,
     ) -> Result<Self, Diagnostic<'c>> {
+        Self::of_registers(e, layout.num_registers(), vector, element)
+    }
+
+    fn of_registers(
+        e: &Emit<'_, 'c, '_>,
+        registers: usize,
+        vector: Option<i64>,
+        element: Type<'c>,
+    ) -> Result<Self, Diagnostic<'c>> {
         let count = vector.unwrap_or(1) as usize;
-        let registers = layout.num_registers();
         let bytes = count * tile::element_bytes(e, element)?;
         let words = Words::of(bytes).filter(|_| count <= registers).ok_or_else(|| {
             e.unsupported(format!(
@@ -249,6 +257,11 @@ impl<'c> Vector<'c> {
             element,
             ty: e.vector_of(count, element)?,
         })
+    }
+
+    /// One element.
+    pub fn single(e: &Emit<'_, 'c, '_>, element: Type<'c>) -> Result<Self, Diagnostic<'c>> {
+        Self::of_registers(e, 1, None, element)
     }
 
     /// The same bytes as `count` registers.

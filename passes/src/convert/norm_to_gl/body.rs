@@ -2,10 +2,12 @@
 //!
 //! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
 //! op that combines values first broadcasts them to the union of their dims. `nest` emits loops, `drawn` those whose tiles CTAs
-//! draw, `access` translates reads and writes, `reduction` reductions, `nth` those with several results, `scan` scans.
+//! draw, `access` translates reads and writes, `gather` reads at computed
+//! coordinates, `reduction` reductions, `nth` those with several results, `scan` scans.
 
 mod access;
 mod drawn;
+mod gather;
 mod nest;
 mod nth;
 mod reduction;
@@ -19,7 +21,7 @@ use melior::ir::{
 };
 use norma_dialects::{
     gl::{CoordinatesOp, OptimizationBarrierOp},
-    norm::{CacheOp, CachePlace, ReadOp, ReduceOp, ScanOp, WriteOp},
+    norm::{CacheOp, CachePlace, GatherOp, ReadOp, ReduceOp, ScanOp, WriteOp},
     op_name,
 };
 
@@ -177,6 +179,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             self.scan(position, scan)
         } else if let Some(cache) = CacheOp::from_op(op) {
             self.cache(cache)
+        } else if let Some(gather) = GatherOp::from_op(op) {
+            self.gather(gather)
         } else {
             self.elementwise(op)
         }

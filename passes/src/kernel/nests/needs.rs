@@ -3,7 +3,7 @@
 use std::{cell::Cell, rc::Rc};
 
 use melior::ir::operation::OperationLike;
-use norma_dialects::norm::{ReduceOp, ScanOp, WriteOp};
+use norma_dialects::norm::{GatherOp, ReduceOp, ScanOp, WriteOp};
 
 use super::super::{
     positions::{self, Positions},
@@ -67,10 +67,12 @@ impl Facts {
                     false => positions::join(&mut roots, &facts.roots[*operand]),
                 }
             }
+            let domain = dims.into_iter().filter(is_loop).collect::<DimSet>();
+            let is_early = GatherOp::from_op(*op).is_some() && domain.is_empty();
             facts
                 .is_root
-                .push(WriteOp::from_op(*op).is_some() || !reduced.is_empty());
-            facts.domain.push(dims.into_iter().filter(is_loop).collect());
+                .push(WriteOp::from_op(*op).is_some() || !reduced.is_empty() || is_early);
+            facts.domain.push(domain);
             facts.reduced.push(reduced);
             facts.scanned.push(scanned.into_iter().filter(is_loop).collect());
             facts

@@ -1,0 +1,170 @@
+//! `norm-scale-exponents`: exponentials of the distance of many elements to one value take two instructions, not three.
+//!
+//! Matches an f32 `math.exp` of `a - b` where `b` varies over fewer dims than `a`, as the maximum of a row does in softmax. A GPU computes
+//! powers of 2, so that the distance is subtracted, scaled by log2(e) and raised: `ex2((a - b) * c)`. With `p = b * c`, computed once for
+//! each `b`, the first two become one: `ex2(fma(a, c, -p))`.
+//!
+//! By itself that would err by as much as `p` is rounded, 2^-24 of `b` relative to the exponential. What `p` is off by is known,
+//! `fma(b, c, -p)` is exact, and the same for all elements: the exponential is `ex2(fma(a, c, -p))` times `k = ex2(p - b * c)`. So the
+//! pass applies where each use takes the factor for many elements at once: sums over dims that `b` does not vary over, and products with
+//! a value that varies over fewer dims. Then results err no more than before.
+//!
+//! From 2^126 on `b * c` may be infinite. There floats lie so far apart that the exponential is 0, 1 or infinite, for any scale that
+//! keeps distances of 2^102 beyond the range of exponents: `c` is 2^-64 for these, which loses nothing of `b`.
+
+use std::f64::consts::LOG2_E;
+
+use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
+use norma_dialects::{
+    norm::{DimRole, KernelOp, ReduceKind, ReduceOp},
+    op_name,
+};
+
+use crate::{
+    kernel::{
+        signature::drop_dead,
+        space::{DimSet, Space},
+    },
+    mlir::{
+        builder::Builder,
+        comparison::{Predicate, compare_floats},
+        pass::{PassContext, PassResult},
+        types,
+        values::{definition, users},
+        walk,
+    },
+    table::{NormScaleExponents, NormScaleExponentsStatistic},
+};
+
+/// The fewest elements of a thread for each `b`: the factor and the scale take about ten instructions, and each element saves one.
+const FEWEST_ELEMENTS: i64 = 16;
+/// From this magnitude of `b` on it is scaled by [`SCALE_OF_LARGE`].
+const LARGE: f64 = (1u128 << 126) as f64;
+const SCALE_OF_LARGE: f64 = 1.0 / (1u128 << 64) as f64;
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormScaleExponents>) -> PassResult<'c> {
+    for kernel in walk::named(op, KernelOp::NAME)
+        .into_iter()
+        .filter_map(KernelOp::from_op)
+        .filter(|kernel| kernel.roles().is_some())
+    {
+        let space = Space::of(kernel)?;
+        let exponentials = space.ops.iter().filter_map(|op| Exponential::of(&space, *op));
+        let exponentials = exponentials.collect::<Vec<_>>();
+        for exponential in &exponentials {
+            exponential.scale()?;
+            cx.count(NormScaleExponentsStatistic::NumScaled, 1);
+        }
+        if !exponentials.is_empty() {
+            drop_dead(kernel)?;
+        }
+    }
+    Ok(())
+}
+
+/// `math.exp` of `a - b`, all of whose uses take a factor that varies as `b` does.
+struct Exponential<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    a: Value<'c, 'a>,
+    b: Value<'c, 'a>,
+    sums: Vec<ReduceOp<'c, 'a>>,
+    products: Vec<Product<'c, 'a>>,
+}
+
+/// A product with a value that varies over fewer dims.
+struct Product<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    by: Value<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Exponential<'c, 'a> {
+    fn of(space: &Space<'c, 'a>, op: OperationRef<'c, 'a>) -> Option<Self> {
+        let result: Value = op.result(0).ok()?.into();
+        if op_name(op) != "math.exp" || !types::is_f32(result.r#type()) {
+            return None;
+        }
+        let distance = definition(op.operand(0).ok()?).filter(|op| op_name(*op) == "arith.subf")?;
+        let (a, b) = (distance.operand(0).ok()?, distance.operand(1).ok()?);
+        let (many, few) = (space.dims_of(a), space.dims_of(b));
+        if !few.is_subset(&many) || elements_of_thread(space, &(&many - &few)) < FEWEST_ELEMENTS {
+            return None;
+        }
+        let mut found = Self {
+            op,
+            a,
+            b,
+            sums: Vec::new(),
+            products: Vec::new(),
+        };
+        for user in users(result) {
+            if let Some(sum) = ReduceOp::from_op(user) {
+                let is_of_many = space.dims_reduced_by(sum).is_disjoint(&few);
+                let is_sum = sum.kind() == Some(ReduceKind::Add) && sum.nth().is_none();
+                found.sums.push((is_of_many && is_sum).then_some(sum)?);
+            } else {
+                let by = [user.operand(0).ok()?, user.operand(1).ok()?];
+                let by = by.into_iter().find(|factor| *factor != result)?;
+                let varies = space.dims_of(by);
+                let is_of_few = varies.is_subset(&many) && varies != many;
+                let is_product = op_name(user) == "arith.mulf" && is_of_few;
+                found
+                    .products
+                    .push(is_product.then_some(Product { op: user, by })?);
+            }
+        }
+        Some(found)
+    }
+
+    fn scale(&self) -> PassResult<'c> {
+        let f32 = self.a.r#type();
+        let mut b = Builder::before(self.op);
+        let reference = self.b;
+        let size = b.value("math.absf", &[reference], f32);
+        let is_small = compare_floats(&b, Predicate::Less, size, b.float(f32, LARGE));
+        let select = |b: &Builder<'c, 'a>, one, other| b.value("arith.select", &[is_small, one, other], f32);
+        let scale = select(&b, b.float(f32, LOG2_E), b.float(f32, SCALE_OF_LARGE));
+        let product = b.value("arith.mulf", &[reference, scale], f32);
+        let offset = b.value("arith.negf", &[product], f32);
+        let exponent = b.value("math.fma", &[self.a, scale, offset], f32);
+        let power = b.value("math.exp2", &[exponent], f32);
+        let left = b.value("math.fma", &[reference, scale, offset], f32);
+        let left = select(&b, left, b.float(f32, 0.0));
+        let factor = b.value("math.exp2", &[b.value("arith.negf", &[left], f32)], f32);
+        let result: Value = self.op.result(0)?.into();
+        for sum in &self.sums {
+            let total: Value = sum.op().result(0)?.into();
+            let users = users(total);
+            b.move_after(sum.op());
+            let scaled = b.value("arith.mulf", &[total, factor], f32);
+            for user in users {
+                let operands = user.operands();
+                let operands = operands.map(|operand| if operand == total { scaled } else { operand });
+                b.set_operands(user, &operands.collect::<Vec<_>>());
+            }
+        }
+        for product in &self.products {
+            b.move_before(product.op);
+            let by = b.value("arith.mulf", &[product.by, factor], f32);
+            let scaled = b.value("arith.mulf", &[power, by], f32);
+            b.replace_all_uses(product.op.result(0)?.into(), scaled);
+        }
+        b.replace_all_uses(result, power);
+        Ok(())
+    }
+}
+
+/// The number of elements along `dims` that a thread computes for each point of the other dims, as far as that is a constant.
+fn elements_of_thread(space: &Space<'_, '_>, dims: &DimSet) -> i64 {
+    let of_thread = |dim: &&usize| {
+        let roles = space.roles.as_ref();
+        let role = roles.and_then(|roles| roles.get(**dim));
+        matches!(role, Some(DimRole::Register | DimRole::Loop))
+    };
+    let extents = dims.iter().filter(of_thread).map(|dim| space.extents[*dim]);
+    let extents = extents.map(|extent| match extent.is_constant() {
+        true => extent.constant_value().max(1),
+        // A loop whose steps only the run counts is there because there are many.
+        false => FEWEST_ELEMENTS,
+    });
+    extents.fold(1, i64::saturating_mul)
+}
