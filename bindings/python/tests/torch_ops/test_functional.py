@@ -6,27 +6,12 @@ import torch.nn.functional as F
 
 import norma
 import norma.torch as nt
-from norma.torch import gradients
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 
 
 def draw(*shape, dtype=torch.float32, scale=1.0, offset=0.0):
     return (torch.randn(*shape) * scale + offset).to(dtype)
-
-
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
-
-
-@pytest.fixture(params=["eager", "ops"])
-def path(request, monkeypatch):
-    """Both paths of a call: the direct launch, and the op that graphs contain."""
-    if request.param == "ops":
-        for module in (gradients, nt.functional):
-            monkeypatch.setattr(module, "is_plain", lambda x: False)
-    return request.param
 
 
 def check(ours, theirs, inputs, out_grads=1):
