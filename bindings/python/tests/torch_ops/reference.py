@@ -137,7 +137,9 @@ class ReferenceCache:
         for shape, tensor in zip(inputs, present, strict=True):
             if len(shape) != tensor.dim():
                 constant = math.prod(extent for extent in shape if isinstance(extent, int))
-                tensor = torch.empty([e if isinstance(e, int) else tensor.numel() // constant for e in shape], device="meta")
+                tensor = torch.empty(
+                    [e if isinstance(e, int) else tensor.numel() // constant for e in shape], device="meta"
+                )
             sizes |= {symbol: extent for symbol, extent in zip(shape, tensor.shape) if isinstance(symbol, str)}
         functions = {"floordiv": lambda a, b: a // b, "ceildiv": lambda a, b: -(-a // b), "max": max, "min": min}
         least = described.get("shape_minimums", described["shape"])
@@ -189,7 +191,9 @@ def run_program(program, values, dtypes):
             assert step["combiner"] == "add"
             (operand,) = step["operands"]
             value, over = results[operand], step["over"]
-            whole = value.broadcast_to([extent if dim in over else value.shape[dim] for dim, extent in enumerate(extents)])
+            whole = value.broadcast_to(
+                [extent if dim in over else value.shape[dim] for dim, extent in enumerate(extents)]
+            )
             results.append(whole.sum(over, keepdim=True))
         else:
             assert step["kind"] == "write"
@@ -389,7 +393,17 @@ def _with_all_dims(scale, block, rank):
     return scale
 
 
-def quantize(x, block, scale_layout, types, static_scale=None, tensor_scale=None, power_of_two=False, round_down=False, e2m1=False):
+def quantize(
+    x,
+    block,
+    scale_layout,
+    types,
+    static_scale=None,
+    tensor_scale=None,
+    power_of_two=False,
+    round_down=False,
+    e2m1=False,
+):
     limit = 6.0 if e2m1 else 127.0 if types["q"] == torch.int8 else torch.finfo(types["q"]).max
     if static_scale is not None:
         scale = divisor = _with_all_dims(static_scale, block, x.dim())

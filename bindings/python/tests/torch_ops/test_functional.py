@@ -170,7 +170,9 @@ def test_gradients_that_are_not_wanted_are_not_computed(references, path):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("shape, k, dim", [((5, 40), 8, -1), ((2, 3, 7), 7, 2), ((6, 4, 5), 3, 1), ((9,), 1, 0), ((0, 8), 2, -1)])
+@pytest.mark.parametrize(
+    "shape, k, dim", [((5, 40), 8, -1), ((2, 3, 7), 7, 2), ((6, 4, 5), 3, 1), ((9,), 1, 0), ((0, 8), 2, -1)]
+)
 def test_top_k(references, path, dtype, shape, k, dim):
     # No two elements of a row are equal, because torch may select either of equal ones.
     x = torch.rand(shape).argsort(dim).to(dtype)

@@ -92,7 +92,12 @@ def test_a_mean_of_losses_is_one_call_of_two_kernels(launched):
         {"block": (1, 128)},
         {"block": (1, 128), "scale_layout": "column_major"},
         {"block": (1, 160), "scale_dtype": torch.float8_e8m0fnu, "scale_layout": "swizzled_128x4"},
-        {"block": (1, 16), "dtype": torch.float4_e2m1fn_x2, "scale_dtype": torch.float8_e4m3fn, "tensor_scale": torch.ones(())},
+        {
+            "block": (1, 16),
+            "dtype": torch.float4_e2m1fn_x2,
+            "scale_dtype": torch.float8_e4m3fn,
+            "tensor_scale": torch.ones(()),
+        },
         {"block": (), "scale": torch.ones(()), "dtype": torch.int8},
     ],
     ids=str,

@@ -1,6 +1,7 @@
 """Compares quantization, and norms that are quantized, with sums over blocks that are written out."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -103,7 +104,11 @@ def test_scales_of_blocks_may_be_given(references, path):
 @pytest.mark.parametrize(
     "shape, block",
     [
-        *((shape, block) for shape in ((2, 3, 40), (2, 2, 3, 40), (0, 40), (2, 0, 40)) for block in ((1, 16), (2, 16), (1, 0))),
+        *(
+            (shape, block)
+            for shape in ((2, 3, 40), (2, 2, 3, 40), (0, 40), (2, 0, 40))
+            for block in ((1, 16), (2, 16), (1, 0))
+        ),
         ((40,), (1, 16)),
         ((40,), (1, 0)),
     ],
@@ -111,16 +116,13 @@ def test_scales_of_blocks_may_be_given(references, path):
 def test_dims_before_rows(references, path, shape, block):
     x = torch.randn(shape)
     q, scale = nt.quantize(x, block)
-    assert q.shape == x.shape
+    leading = (*shape[:-2], -(-shape[-2] // block[0])) if len(shape) > 1 else ()
+    assert q.shape == x.shape and scale.shape == (*leading, *([3] if block[1] else []))
     if x.numel():
         matrices = x.view(-1, *shape[-2:]) if len(shape) > 1 else x.view(1, 1, 40)
         expected = [quantized(matrix, block, E4M3) for matrix in matrices]
         same(q, torch.stack([one for one, _ in expected]).view(shape))
-        scales = torch.stack([one for _, one in expected])
-        same(scale, scales.view(*shape[:-2], *scales.shape[1:])[..., 0] if block[1] == 0 and len(shape) > 1 else scales.view(scale.shape))
-    else:
-        rows = -(-shape[-2] // block[0])
-        assert scale.shape == (*shape[:-2], rows, *([3] if block[1] else []))
+        same(scale, torch.stack([one for _, one in expected]).view(scale.shape))
     back = nt.dequantize(q, scale, block, torch.float32)
     assert back.shape == x.shape and ((back - x).abs() <= x.abs() / 16 + 0.01).all()
 
@@ -128,7 +130,11 @@ def test_dims_before_rows(references, path, shape, block):
 @pytest.mark.parametrize(
     "shape, block",
     [
-        *((shape, block) for shape in ((6, 576), (2, 3, 576), (2, 2, 3, 576), (0, 576)) for block in ((1, 128), (2, 128))),
+        *(
+            (shape, block)
+            for shape in ((6, 576), (2, 3, 576), (2, 2, 3, 576), (0, 576))
+            for block in ((1, 128), (2, 128))
+        ),
         ((576,), (1, 128)),
     ],
 )
@@ -255,7 +261,9 @@ def test_rms_norm_quantize(references, path, dtype, block, output_dtype):
 def test_add_rms_norm_quantize(references, path, output_dtype, rows):
     x, residual = (torch.randint(-8, 8, (rows, 96)).bfloat16() for _ in range(2))
     weight = torch.randn(96)
-    q, scale, h, *y = nt.add_rms_norm_quantize(x, residual, (96,), weight, 1e-5, block=(1, 32), output_dtype=output_dtype)
+    q, scale, h, *y = nt.add_rms_norm_quantize(
+        x, residual, (96,), weight, 1e-5, block=(1, 32), output_dtype=output_dtype
+    )
     same(h, x + residual)
     assert len(y) == (output_dtype is not None) and (q.shape, scale.shape) == ((rows, 96), (rows, 3))
     if rows:
@@ -274,12 +282,21 @@ def test_norms_have_every_option_of_quantize(references, path):
     q, scale = nt.rms_norm_quantize(x, (4, 64), block=(1, 32), scale_dtype=E8M0, scale_layout="swizzled_128x4")
     assert (q.shape, scale.shape) == (x.shape, (1, 2, 32, 4, 4))
     q, scale, h = nt.add_rms_norm_quantize(
-        x, x, (4, 64), block=(1, 16), dtype=E2M1, scale_dtype=E4M3, tensor_scale=torch.tensor(0.01), scale_layout="column_major"
+        x,
+        x,
+        (4, 64),
+        block=(1, 16),
+        dtype=E2M1,
+        scale_dtype=E4M3,
+        tensor_scale=torch.tensor(0.01),
+        scale_layout="column_major",
     )
     assert (q.shape, q.dtype) == ((2, 3, 4, 32), E2M1) and (scale.shape, scale.stride()) == ((2, 3, 16), (3, 1, 6))
     same(h, x + x)
     q, scale = nt.rms_norm_quantize(x, (64,), block=(1, 0), dtype=torch.int8, power_of_two=True, round_down=True)
-    assert (q.dtype, scale.shape) == (torch.int8, (2, 3, 4)) and torch.equal(torch.frexp(scale)[0], torch.full((2, 3, 4), 0.5))
+    assert (q.dtype, scale.shape) == (torch.int8, (2, 3, 4)) and torch.equal(
+        torch.frexp(scale)[0], torch.full((2, 3, 4), 0.5)
+    )
 
 
 EACH = {
@@ -289,7 +306,13 @@ EACH = {
     "the tensor": {"block": (), "scale": torch.ones(())},
     "mxfp8": {"block": (1, 32), "scale_dtype": E8M0},
     "mxfp4": {"block": (1, 32), "dtype": E2M1, "scale_dtype": E8M0, "round_down": True},
-    "nvfp4": {"block": (1, 16), "dtype": E2M1, "scale_dtype": E4M3, "tensor_scale": torch.ones(()), "scale_layout": "swizzled_128x4"},
+    "nvfp4": {
+        "block": (1, 16),
+        "dtype": E2M1,
+        "scale_dtype": E4M3,
+        "tensor_scale": torch.ones(()),
+        "scale_layout": "swizzled_128x4",
+    },
 }
 
 
@@ -316,7 +339,10 @@ X = torch.ones(3, 64)
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: nt.quantize(X.double(), (1, 32)), "expected input to be float32, float16 or bfloat16, got torch.float64"),
+        (
+            lambda: nt.quantize(X.double(), (1, 32)),
+            "expected input to be float32, float16 or bfloat16, got torch.float64",
+        ),
         (lambda: nt.quantize(X.to("meta"), (1, 32)), "expected input on a GPU, got it on meta"),
         (lambda: nt.quantize(X, 32), r"expected block to be \(\) or \(rows, columns\).*, got 32"),
         (lambda: nt.quantize(X, (1, 32.0)), r"expected block to be .*, got \(1, 32.0\)"),
@@ -327,7 +353,10 @@ X = torch.ones(3, 64)
         (lambda: nt.quantize(X[:, :0], (1, 32)), r"expected rows of at least one element, got \(3, 0\)"),
         (lambda: nt.quantize(X[0, 0], (1, 32)), r"expected rows of at least one element, got \(\)"),
         (lambda: nt.quantize(X, (1, 32), torch.uint8), "expected dtype to be torch.float8_e4m3fn, .*, got torch.uint8"),
-        (lambda: nt.quantize(X, (1, 32), scale_dtype=torch.float16), "expected scale_dtype to be .*, got torch.float16"),
+        (
+            lambda: nt.quantize(X, (1, 32), scale_dtype=torch.float16),
+            "expected scale_dtype to be .*, got torch.float16",
+        ),
         (lambda: nt.quantize(X, (1, 32), scale_layout="row"), "expected scale_layout to be 'linear', .*, got 'row'"),
         (lambda: nt.quantize(X, ()), "expected a scale for a block of the whole tensor, got none"),
         (lambda: nt.quantize(X, (), scale=X), r"expected scale to have shape \(\), got \(3, 64\)"),
@@ -336,16 +365,25 @@ X = torch.ones(3, 64)
         (lambda: nt.quantize(X, (), scale=X[0, 0].to("meta")), "expected scale on a GPU, got it on meta"),
         (lambda: nt.quantize(X, (), scale=X[0, 0], scale_dtype=E8M0), "only for scales that are computed, got"),
         (lambda: nt.quantize(X.view(3, 1, 1, 64), (2, 32), scale=X), r"expected scale to have shape \(3, 1, 1, 2\)"),
-        (lambda: nt.quantize(X, (1, 32), tensor_scale=X[0, 0]), "expected scales of torch.float8_e4m3fn for tensor_scale"),
+        (
+            lambda: nt.quantize(X, (1, 32), tensor_scale=X[0, 0]),
+            "expected scales of torch.float8_e4m3fn for tensor_scale",
+        ),
         (
             lambda: nt.quantize(X, (1, 32), scale_dtype=E4M3, tensor_scale=X[0]),
             r"expected tensor_scale to have shape \(\), got \(64,\)",
         ),
-        (lambda: nt.quantize(X, (1, 32), scale_dtype=E8M0, power_of_two=True), "expected scales of torch.float32 for power_of"),
+        (
+            lambda: nt.quantize(X, (1, 32), scale_dtype=E8M0, power_of_two=True),
+            "expected scales of torch.float32 for power_of",
+        ),
         (lambda: nt.quantize(X, (1, 32), round_down=True), "expected scales that are powers of two for round_down"),
         (lambda: nt.quantize(X[:, :63], (1, 32), E2M1), "expected rows and blocks of an even number of columns"),
         (lambda: nt.quantize(X, (1, 31), E2M1), "expected rows and blocks of an even number of columns"),
-        (lambda: nt.quantize(X, (1, 0), scale_layout="column_major"), "expected blocks of several columns for scale_layout"),
+        (
+            lambda: nt.quantize(X, (1, 0), scale_layout="column_major"),
+            "expected blocks of several columns for scale_layout",
+        ),
         (lambda: nt.quantize(X, (1, 32), scale_layout="swizzled_128x4"), "expected scales of 8 bits for scale_layout"),
         (
             lambda: nt.quantize(X, (2, 16), scale_dtype=E8M0, scale_layout="swizzled_128x4"),
@@ -359,7 +397,10 @@ X = torch.ones(3, 64)
         (lambda: nt.dequantize(X, X, (1, 32)), "expected the type of input to be .*, got torch.float32"),
         (lambda: nt.dequantize(X.to(E4M3), X, (1, 32)), r"expected scale to have shape \(3, 2\), got \(3, 64\)"),
         (lambda: nt.dequantize(X.to(E4M3), X.half(), (1, 1)), "expected the type of scale to be .*, got torch.float16"),
-        (lambda: nt.dequantize(X.to(E4M3), X[:, :2], (1, 32), E4M3), "expected dtype to be .*, got torch.float8_e4m3fn"),
+        (
+            lambda: nt.dequantize(X.to(E4M3), X[:, :2], (1, 32), E4M3),
+            "expected dtype to be .*, got torch.float8_e4m3fn",
+        ),
         (
             lambda: nt.dequantize(X.to(E4M3), X[:, :3], (1, 32), scale_layout="column_major"),
             r"expected scale to have shape \(3, 2\), got \(3, 3\)",
@@ -369,7 +410,10 @@ X = torch.ones(3, 64)
         (lambda: nt.rms_norm_quantize(X, (64,), block=(2, 32)), "expected blocks of 1 row of what is normalized"),
         (lambda: nt.rms_norm_quantize(X, (64,), block=(1, 32), output_dtype=E4M3), "expected output_dtype to be"),
         (lambda: nt.rms_norm_quantize(X, (64,), X[0, :7], block=(1, 32)), r"expected weight to have shape \(64,\)"),
-        (lambda: nt.rms_norm_quantize(X, (64,), torch.nn.Parameter(X[0]), block=(1, 0)), "expected tensors without gradients"),
+        (
+            lambda: nt.rms_norm_quantize(X, (64,), torch.nn.Parameter(X[0]), block=(1, 0)),
+            "expected tensors without gradients",
+        ),
         (lambda: nt.add_rms_norm_quantize(X, X.half(), (64,), block=(1, 32)), "expected residual to be torch.float32"),
         (
             lambda: nt.rms_norm_quantize(torch.ones(3, 4, 3), (4, 3), block=(1, 4), dtype=E2M1),
@@ -408,3 +452,10 @@ def test_a_norm_is_quantized_as_the_unfused_functions_do(references):
     same(scale, expected_scale)
     same(fused, h)
     torch.testing.assert_close(y, F.rms_norm(x + residual, (96,), weight, 1e-6))
+
+
+def test_the_example_of_the_book_runs(references):
+    program = Path(__file__).parents[4] / "examples" / "python" / "quantized_norm.py"
+    exec(compile(program.read_text().replace('"cuda"', '"cpu"'), program, "exec"), {})
+    names = ["add_rms_norm_quantize", "dequantize", "rms_norm", "quantize", "quantize", "router"]
+    assert [function.name for function in references] == names

@@ -34,7 +34,9 @@ def test_router(references, path, dtype, scoring, bias_dtype, renormalize, scale
     assert [len(function.described["kernels"]) for function in references] == [1]
 
 
-@pytest.mark.parametrize("shape, k", [((2, 3, 8), 8), ((9,), 1), ((0, 8), 2), ((1, 256), 8), ((2, 0, 8), 2), ((7, 1), 1)])
+@pytest.mark.parametrize(
+    "shape, k", [((2, 3, 8), 8), ((9,), 1), ((0, 8), 2), ((1, 256), 8), ((2, 0, 8), 2), ((7, 1), 1)]
+)
 @pytest.mark.parametrize("has_bias", [False, True])
 def test_shapes(references, path, shape, k, has_bias):
     logits, bias = torch.randn(shape), torch.randn(shape[-1]) if has_bias else None

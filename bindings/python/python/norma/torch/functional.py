@@ -137,9 +137,7 @@ def _softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None)
     return launches.softmax(op, input, dim, dtype)
 
 
-def top_k(
-    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Tensor, Tensor]:
+def top_k(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """``torch.topk``: the k largest elements along a dim, up to 64, and their indices.
 
     They are always sorted, equal ones by their indices and NaN first, so that the result is the same in every

@@ -514,9 +514,7 @@ def dequantize(
     operands = program.operand("scale", _scales(quantization, columns, is_batched))
     operands += program.operand("tensor_scale", _tensor(tensor_scale)) if tensor_scale else ""
     result = program.result("y", _tensor(dtype, *batch, None, columns))
-    attributes = _attributes(
-        block=_block(quantization, is_batched), e2m1=_UNIT if quantization.is_packed else None
-    )
+    attributes = _attributes(block=_block(quantization, is_batched), e2m1=_UNIT if quantization.is_packed else None)
     line = f"%y = norm.dequantize {value}{operands}{_layout(quantization)}{attributes} : {elements} -> {result}"
     program.line(line)
     return program.source()

@@ -278,7 +278,9 @@ def router(logits: Tensor, k: int, scoring: str, bias: Tensor | None, scale: flo
 
 
 #: Why there is no kernel for a tensor whose gradient is wanted, without its name.
-WITHOUT_GRADIENTS = "expected tensors without gradients, which this function does not compute, got one that requires grad"
+WITHOUT_GRADIENTS = (
+    "expected tensors without gradients, which this function does not compute, got one that requires grad"
+)
 
 
 def cross_entropy(
@@ -379,8 +381,6 @@ def of_router(_: int, options: tuple, logits: Tensor, bias: Tensor | None) -> st
     return router(logits, k, scoring, bias, scale)
 
 
-def of_cross_entropy(
-    _: int, options: tuple, logits: Tensor, labels: Tensor, weight: Tensor | None
-) -> str | None:
+def of_cross_entropy(_: int, options: tuple, logits: Tensor, labels: Tensor, weight: Tensor | None) -> str | None:
     reduction, _, _, label_smoothing, z_loss, softcap, _ = options
     return cross_entropy(logits, labels, weight, None, None, reduction, label_smoothing, z_loss, softcap)
