@@ -344,7 +344,7 @@ def router(
     ``renormalize``, and multiplied by ``scale``. They have no gradients.
     """
     _without_gradients(logits, bias)
-    options = int(k), scoring, bool(renormalize), float(scale)
+    options = index(k), scoring, bool(renormalize), float(scale)
     if is_plain(logits):
         return launches.router(logits, bias, *options)
     _supported(support.router(logits, k, scoring, bias, scale))

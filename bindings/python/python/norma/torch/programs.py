@@ -532,8 +532,8 @@ def rms_norm_quantize(
     quantization: Quantization,
     dtype: torch.dtype | None,
 ) -> Source:
-    """``x, [residual], [weight], [scale], [tensor_scale] -> q, [scale], [h], [y]``; with a residual, the sum h = x + residual is normalized.
-    y, of type ``dtype``, is what is quantized, before it is rounded to that type."""
+    """``x, [residual], [weight], [scale], [tensor_scale] -> q, [scale], [h], [y]``; with a residual, the sum h = x + residual is
+    normalized. y is the normalized rows, rounded to ``dtype``; they are quantized before they are rounded."""
     program = _Program("add_rms_norm_quantize" if residual else "rms_norm_quantize")
     width = math.prod(row)
     rows, wide = _tensor(x, None, width), _tensor(torch.float32, None, width)
