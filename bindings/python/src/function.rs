@@ -199,9 +199,55 @@ impl Function {
         stream: StreamHandle,
     ) -> PyResult<()> {
         self.check_count(py, tensors.len())?;
-        let ranks = self.views.iter().flatten().map(View::rank);
-        let mut extents = vec![0; ranks.sum()];
-        let mut free = extents.as_mut_slice();
+        let mut extents = vec![0; self.ranks()];
+        let viewed = self.viewed(py, tensors, &mut extents)?;
+        let tensors: Vec<&Tensor<'_>> = viewed.iter().collect();
+        // SAFETY: as in `__call__`.
+        unsafe { self.enqueue(py, &tensors, &[], stream) }
+    }
+
+    /// The shapes of the outputs of a launch on dense inputs, each viewed with the shape that the function expects.
+    ///
+    /// # Errors
+    /// The number of inputs is wrong, one of them does not fit, or a shape does not follow from them.
+    pub(crate) fn output_shapes(
+        &self,
+        py: Python<'_>,
+        inputs: &[Tensor<'static>],
+    ) -> PyResult<Vec<Vec<i64>>> {
+        let expected = self.described.inputs.len();
+        if inputs.len() != expected {
+            let got = inputs.len();
+            return Err(self.refusal(py, &format!("expected {expected} inputs, got {got}")));
+        }
+        let mut extents = vec![0; self.ranks()];
+        let viewed = self.viewed(py, inputs, &mut extents)?;
+        // SAFETY: the tensors are as their owners describe them, and the views have shapes of their own.
+        let sizes = unsafe { Sizes::read(&self.described, viewed.iter()) };
+        let shapes = sizes.and_then(|sizes| {
+            let outputs = self.described.outputs.iter();
+            outputs.map(|output| sizes.shape(output)).collect()
+        });
+        shapes.map_err(|message| self.refusal(py, &message))
+    }
+
+    /// The sum of the ranks of all views.
+    fn ranks(&self) -> usize {
+        self.views.iter().flatten().map(View::rank).sum()
+    }
+
+    /// Views dense tensors with the shapes that the function expects, which are written to `extents`. Those whose shapes do
+    /// not follow from their numbers of elements remain as they are.
+    ///
+    /// # Errors
+    /// A tensor does not have the elements of its view.
+    fn viewed<'v>(
+        &self,
+        py: Python<'_>,
+        tensors: &[Tensor<'static>],
+        extents: &'v mut [i64],
+    ) -> PyResult<Vec<Tensor<'v>>> {
+        let mut free = extents;
         let mut viewed = Vec::with_capacity(tensors.len());
         for ((tensor, view), name) in tensors.iter().zip(&self.views).zip(&self.tensors) {
             viewed.push(match view {
@@ -215,9 +261,7 @@ impl Function {
                 None => *tensor,
             });
         }
-        let tensors: Vec<&Tensor<'_>> = viewed.iter().collect();
-        // SAFETY: as in `__call__`.
-        unsafe { self.enqueue(py, &tensors, &[], stream) }
+        Ok(viewed)
     }
 
     /// Refuses a launch with too few or too many tensors.

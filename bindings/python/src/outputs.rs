@@ -19,7 +19,7 @@ impl<'f> Sizes<'f> {
     /// The tensors' shapes are as long as their ranks.
     pub unsafe fn read<'t>(
         function: &'f manifest::Function,
-        inputs: impl Iterator<Item = &'t Tensor<'static>>,
+        inputs: impl Iterator<Item = &'t Tensor<'t>>,
     ) -> Result<Self, String> {
         let mut sizes = HashMap::new();
         for (described, tensor) in function.inputs.iter().zip(inputs) {

@@ -88,6 +88,9 @@ enum OutputShape {
     Row,
     /// Other extents that are the same for all calls with the signature.
     Fixed(Box<[i64]>),
+    /// Extents that depend on the number of rows in another way, such as one for each 128 rows: those that the function
+    /// computes from its sizes. Leading dims of the first tensor are one dim of rows in it.
+    Computed,
 }
 
 /// The tensors of a call that are present, with their positions in it.
@@ -267,6 +270,7 @@ impl SignatureCache {
                     .is_ok_and(|tensor| !tensor.is_none())
             })
             .collect();
+        let rows_symbol = function.inputs.first().and_then(|input| input.shape.first());
         let mut outputs = Vec::new();
         for output in &function.outputs {
             let alike = function
@@ -275,14 +279,16 @@ impl SignatureCache {
                 .position(|input| input.shape == output.shape);
             let known: Vec<_> = output.shape.iter().map(Expression::as_integer).collect();
             let fixed: Option<Box<[i64]>> = known.iter().copied().collect();
-            let of_each_row = known.rsplit(Option::is_none).next().unwrap_or_default();
-            let shape = match (alike.and_then(|input| present.get(input)), fixed) {
-                (Some(place), _) => OutputShape::Like(*place),
-                (None, Some(fixed)) if *fixed == *row || *fixed == [row.iter().product::<i64>()] => {
+            let of_each_row: Option<Box<[i64]>> = known.iter().skip(1).copied().collect();
+            let of_each_row = of_each_row.filter(|_| output.shape.first() == rows_symbol);
+            let shape = match (alike.and_then(|input| present.get(input)), fixed, of_each_row) {
+                (Some(place), ..) => OutputShape::Like(*place),
+                (None, Some(fixed), _) if *fixed == *row || *fixed == [row.iter().product::<i64>()] => {
                     OutputShape::Row
                 }
-                (None, Some(fixed)) => OutputShape::Fixed(fixed),
-                (None, None) => OutputShape::Rows(of_each_row.iter().copied().flatten().collect()),
+                (None, Some(fixed), _) => OutputShape::Fixed(fixed),
+                (None, None, Some(of_each)) => OutputShape::Rows(of_each),
+                (None, None, None) => OutputShape::Computed,
             };
             let (place, is_like) = match shape {
                 OutputShape::Like(place) => (place, true),
@@ -312,7 +318,12 @@ impl SignatureCache {
         let (rows, row) = extents.split_at(extents.len() - self.row_dims);
         let mut tensors: Vec<Tensor<'static>> = borrowed.into_iter().map(|(_, tensor)| tensor).collect();
         let mut outputs = Vec::with_capacity(served.outputs.len());
-        for output in &served.outputs {
+        let is_computed = |output: &Output| matches!(output.shape, OutputShape::Computed);
+        let computed = match served.outputs.iter().any(is_computed) {
+            true => served.function.get().output_shapes(py, &tensors)?,
+            false => Vec::new(),
+        };
+        for (index, output) in served.outputs.iter().enumerate() {
             let options = output.options.as_ref().map(|options| options.bind(py));
             let new = |shape: &[i64]| {
                 let dense = (PyTuple::new(py, shape)?, PyTuple::new(py, strides(shape))?);
@@ -327,6 +338,7 @@ impl SignatureCache {
                 OutputShape::Rows(of_each) => new(&[rows, &of_each[..]].concat()),
                 OutputShape::Row => new(row),
                 OutputShape::Fixed(extents) => new(extents),
+                OutputShape::Computed => new(&computed[index]),
             }?;
             let tensor = framework.api.borrow(&made)?;
             tensors.push(tensor.ok_or_else(|| PyTypeError::new_err("expected an allocator of tensors"))?);

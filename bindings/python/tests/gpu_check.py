@@ -133,6 +133,179 @@ def cross_entropy():
                 )
 
 
+def of_blocks(x, block):
+    """The largest magnitudes of the blocks of a matrix, and what spreads a number of each block over its elements."""
+    (rows, columns), (r, c) = x.shape, (block[0], block[1] or x.shape[1])
+    wide = F.pad(x.double().abs(), (0, -columns % c, 0, -rows % r))
+    amax = (
+        wide.unflatten(0, (-1, r)).unflatten(-1, (-1, c)).amax((1, 3)) if rows else wide.new_empty(0, -(-columns // c))
+    )
+    return amax, lambda of: of.double().repeat_interleave(r, 0)[:rows].repeat_interleave(c, 1)[:, :columns]
+
+
+#: The largest finite number of each type, its largest relative error, and half of its smallest positive number.
+QUANTIZED = {
+    torch.float8_e4m3fn: (448.0, 2**-4, 2**-10),
+    torch.float8_e5m2: (57344.0, 2**-3, 2**-17),
+    torch.int8: (127.0, 0.0, 0.5),
+}
+
+
+def quantized_well(q, scale, x, block, what, expected_scale=None):
+    """Whether q times scale is as close to the rows x, in float64, as the type allows; x may itself have an error of some ulp."""
+    limit, relative, absolute = QUANTIZED[q.dtype]
+    amax, spread = of_blocks(x, block)
+    expected_scale = (amax / limit).clamp(min=2.0**-126) if expected_scale is None else expected_scale(amax, limit)
+    scale = scale.view(expected_scale.shape)
+    assert scale.is_cuda and q.shape == x.shape, f"{what}: expected {tuple(x.shape)}, got {tuple(q.shape)}"
+    torch.testing.assert_close(scale.double(), expected_scale, rtol=1e-5, atol=0.0, msg=lambda text: f"{what}: {text}")
+    error = (q.double() * spread(scale) - x.double()).abs()
+    bound = x.double().abs() * (relative + 1e-5) + spread(scale) * (absolute + limit * 1e-5)
+    assert (error <= bound).all(), f"{what}: off by up to {(error - bound).max().item():.3g} more than rounding"
+
+
+def powers_of_two(amax, limit):
+    return 2.0 ** torch.ceil(torch.log2(amax / limit))
+
+
+@check
+def quantization():
+    for dtype in FLOATS:
+        for rows, columns in ((1, 4096), (300, 576), (129, 100), (0, 256), (37, 7168)):
+            x = draw(rows, columns, dtype=dtype)
+            for block in ((1, 0), (1, 32), (1, 128), (128, 128)):
+                for to in QUANTIZED:
+                    what = f"quantize {dtype} {rows}x{columns} in {block} to {to}"
+                    q, scale = nt.quantize(x, block, to)
+                    assert scale.dtype == torch.float32 and q.dtype == to, what
+                    quantized_well(q, scale, x, block, what)
+                    back = nt.dequantize(q, scale, block, torch.float32)
+                    _, spread = of_blocks(x, block)
+                    close(back, q.double() * spread(scale.view(of_blocks(x, block)[0].shape)), f"{what}, and back")
+                q, scale = nt.quantize(x, block, scale_dtype=torch.float8_e8m0fnu)
+                quantized_well(q, scale, x, block, f"E8M0 {dtype} {rows}x{columns} in {block}", powers_of_two)
+                if block[1]:
+                    other, columns_first = nt.quantize(x, block, scale_layout="column_major")
+                    q, scale = nt.quantize(x, block)
+                    assert torch.equal(columns_first, scale) and torch.equal(other.double(), q.double())
+                    back = nt.dequantize(q, columns_first, block, scale_layout="column_major")
+                    assert torch.equal(back, nt.dequantize(q, scale, block)), "column-major scales"
+    x, scale = draw(4, 5, 576, dtype=torch.bfloat16), torch.tensor(0.01, device="cuda")
+    q, _ = nt.quantize(x, (), scale=scale)
+    expected = (x.double() / scale.double()).clamp(-448, 448)
+    assert ((q.double() - expected).abs() <= expected.abs() / 16 + 2**-10).all(), "a given scale"
+    weights = draw(3, 200, 300)
+    q, scale = nt.quantize(weights, (128, 128))
+    for index in range(3):
+        quantized_well(q[index], scale[index], weights[index], (128, 128), "matrices of a batch")
+    assert torch.equal(nt.dequantize(q, scale, (128, 128))[2], nt.dequantize(q[2], scale[2], (128, 128)))
+
+
+@check
+def four_bits_and_swizzled_scales():
+    values = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0], device="cuda", dtype=torch.float64)
+    for rows in (1, 130, 300):
+        x = draw(rows, 1024, dtype=torch.bfloat16)
+        tensor_scale = x.float().abs().max() / (448 * 6)
+        for block, scale_dtype, options in (
+            ((1, 16), torch.float8_e4m3fn, {"tensor_scale": tensor_scale}),
+            ((1, 32), torch.float8_e8m0fnu, {"round_down": True}),
+        ):
+            what, factor = f"{scale_dtype} of {rows} rows", options.get("tensor_scale", torch.ones((), device="cuda"))
+            q, scale = nt.quantize(x, block, torch.float4_e2m1fn_x2, scale_dtype=scale_dtype, **options)
+            bits = q.view(torch.uint8).long()
+            codes = torch.stack([bits % 16, bits // 16], -1).flatten(-2)
+            numbers = values[codes % 8] * torch.where(codes < 8, 1.0, -1.0)
+            _, spread = of_blocks(x, block)
+            step = spread(scale) * factor.double()
+            # Neighbours are at most 2 apart, and scales that are rounded down saturate what is between 6 and 8.
+            bound = 2.001 if "round_down" in options else 1.001
+            assert ((numbers * step - x.double()).abs() <= bound * step).all(), what
+            given = {name: value for name, value in options.items() if name == "tensor_scale"}
+            close(nt.dequantize(q, scale, block, torch.float32, **given), numbers * step, f"{what}, and back")
+            other, swizzled = nt.quantize(
+                x, block, torch.float4_e2m1fn_x2, scale_dtype=scale_dtype, scale_layout="swizzled_128x4", **options
+            )
+            assert torch.equal(other.view(torch.uint8), q.view(torch.uint8)), what
+            plain = swizzled.view(torch.uint8).permute(0, 3, 2, 1, 4).reshape(-1, scale.shape[1])[:rows]
+            assert torch.equal(plain, scale.view(torch.uint8)), f"swizzled scales of {what}"
+            back = nt.dequantize(other, swizzled, block, scale_layout="swizzled_128x4", **given)
+            assert torch.equal(back, nt.dequantize(q, scale, block, **given)), f"swizzled scales of {what}, and back"
+
+
+@check
+def quantized_norms():
+    for dtype in FLOATS:
+        for rows, columns in ((1, 4096), (300, 576), (37, 100), (64, 7168), (0, 512)):
+            x, residual = (torch.randint(-8, 8, (rows, columns), device="cuda").to(dtype) for _ in range(2))
+            weight = draw(columns, dtype=dtype)
+            expected = F.rms_norm((x + residual).double(), (columns,), weight.double(), 1e-5)
+            for block in ((1, 0), (1, 32), (1, 128)):
+                what = f"add_rms_norm_quantize {dtype} {rows}x{columns} in {block}"
+                q, scale, h, y = nt.add_rms_norm_quantize(
+                    x, residual, (columns,), weight, 1e-5, block=block, output_dtype=torch.bfloat16
+                )
+                assert torch.equal(h, x + residual), what
+                close(y, expected, what)
+                quantized_well(q, scale, expected, block, what)
+                q, scale = nt.rms_norm_quantize(h, (columns,), weight, 1e-5, block=block)
+                quantized_well(q, scale, expected, block, f"{what}, without the sum")
+            given = torch.tensor(0.02, device="cuda")
+            q, _, h = nt.add_rms_norm_quantize(x, residual, (columns,), weight, 1e-5, block=(), scale=given)
+            wanted = (expected / given.double()).clamp(-448, 448)
+            assert ((q.double() - wanted).abs() <= wanted.abs() * (2**-4 + 1e-5) + 2**-9).all(), (
+                f"a given scale, {dtype}"
+            )
+
+
+@check
+def routers():
+    for dtype in FLOATS:
+        for tokens, experts, k in ((1, 8, 2), (1000, 128, 8), (333, 256, 8), (64, 384, 6), (0, 16, 4), (50, 60, 60)):
+            logits, bias = draw(tokens, experts, dtype=dtype), draw(experts, scale=0.1)
+            for scoring in ("softmax", "sigmoid"):
+                for with_bias in (False, True):
+                    for renormalize, scale in ((True, 1.0), (True, 2.5), (False, 1.0)):
+                        what = f"router {dtype} {tokens}x{experts}, {k} by {scoring}, bias {with_bias}, {renormalize}"
+                        options = {"scoring": scoring, "renormalize": renormalize, "scale": scale}
+                        weights, places = nt.router(logits, k, bias=bias if with_bias else None, **options)
+                        scores = getattr(torch, scoring)(logits.double(), *((-1,) if scoring == "softmax" else ()))
+                        chosen = scores + bias.double() if with_bias else scores
+                        # Of scores that differ by a rounding either may come first.
+                        found = chosen.gather(-1, places.long())
+                        torch.testing.assert_close(found, torch.topk(chosen, k).values, rtol=1e-5, atol=1e-6)
+                        ordered = places.sort(-1).values
+                        assert (ordered.diff(dim=-1) > 0).all(), f"{what}: an expert is chosen twice"
+                        wanted = scores.gather(-1, places.long())
+                        wanted = wanted / wanted.sum(-1, keepdim=True) if renormalize else wanted
+                        torch.testing.assert_close(weights.double(), wanted * scale, rtol=1e-4, atol=1e-6)
+
+
+@check
+def quantization_in_graphs():
+    weight, bias = draw(1024, dtype=torch.bfloat16), draw(1024)
+
+    def model(x):
+        q, scale, h = nt.add_rms_norm_quantize(x, x, (1024,), weight, 1e-5, block=(1, 128), scale_layout="column_major")
+        back = nt.dequantize(q, scale, (1, 128), scale_layout="column_major")
+        return (back, h, *nt.router(h, 8, scoring="sigmoid", bias=bias))
+
+    compiled = torch.compile(model, fullgraph=True)
+    for rows in (16, 33, 70):
+        x = draw(rows, 1024, dtype=torch.bfloat16)
+        for index, (got, expected) in enumerate(zip(compiled(x), model(x), strict=True)):
+            assert torch.equal(got, expected), f"torch.compile differs from a call in result {index}"
+    x = draw(64, 1024, dtype=torch.bfloat16)
+    model(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = model(x)
+    x.copy_(draw(64, 1024, dtype=torch.bfloat16))
+    graph.replay()
+    for index, (got, expected) in enumerate(zip(captured, model(x), strict=True)):
+        assert torch.equal(got, expected), f"a replay differs from a call in result {index}"
+
+
 @check
 def empty_tensors():
     x = draw(0, 4096).requires_grad_()
@@ -299,13 +472,14 @@ def replacement_and_modules():
 
 
 @check
-def example():
-    """Runs the program that README shows; this script must lie in its repository."""
+def examples():
+    """Runs the programs that README and the book show; this script must lie in its repository."""
     repository = Path(__file__).resolve().parents[3]
-    program = repository / "examples" / "python" / "rms_norm.py"
-    assert program.exists(), f"expected {program}, which this script is run beside"
     os.chdir(repository)
-    runpy.run_path(str(program))
+    for name in ("rms_norm.py", "quantized_norm.py"):
+        program = repository / "examples" / "python" / name
+        assert program.exists(), f"expected {program}, which this script is run beside"
+        runpy.run_path(str(program))
 
 
 def main():

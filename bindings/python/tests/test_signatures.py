@@ -89,6 +89,34 @@ def test_an_output_of_constants_has_its_own_shape_unless_it_is_a_row(tmp_path, s
     assert y.shape == expected
 
 
+@pytest.mark.parametrize(
+    ("shape", "strides", "minimums", "expected"),
+    [
+        # A size for each 128 rows, and one more for what is left.
+        (["t", 5], [5, 1], ["ceildiv(m, 128)", 0], {(300, 64): (3, 5), (2, 129, 64): (3, 5), (0, 64): (0, 5)}),
+        # Rows behind another dim: the dims before a row are one there.
+        ([5, "m"], ["m", 1], None, {(300, 64): (5, 300), (2, 3, 64): (5, 6), (0, 64): (5, 0)}),
+        (["t", 2, 3], [6, 3, 1], ["floordiv(m - 1, 4) + 1", 0, 0], {(9, 64): (3, 2, 3), (64,): (1, 2, 3)}),
+    ],
+)
+def test_an_output_may_follow_from_the_number_of_rows(tmp_path, stub, launched, shape, strides, minimums, expected):
+    manifest = json.loads((SCALE / "scale.json").read_text())
+    (output,) = manifest["functions"][0]["outputs"]
+    output |= {"shape": shape, "strides": strides} | ({"shape_minimums": minimums} if minimums else {})
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "scale_0.sm_90a.cubin").write_bytes((SCALE / "scale.sm_90a.cubin").read_bytes())
+    function = norma.load(tmp_path)["scale"]
+    for of, result in expected.items():
+        cache = SignatureCache(stub.framework, 1)
+        (y,) = cache.add(function, BorrowedTensor(of))
+        assert y.shape == result
+        (y,) = cache.call(BorrowedTensor(of))
+        assert y.shape == result
+    assert len(launched()) == 2 * sum(0 not in of for of in expected)
+    with pytest.raises(norma.ArgumentError, match="expected 'x' to have a multiple of 64 elements, got 195"):
+        SignatureCache(stub.framework, 1).add(function, BorrowedTensor((3, 65)))
+
+
 def test_dims_before_a_row_are_kept(scale, cache):
     x = BorrowedTensor((2, 3, 64))
     (y,) = cache.add(scale, x)

@@ -39,6 +39,26 @@ def references(monkeypatch):
         library.top_k_grad,
         library.cross_entropy,
         library.cross_entropy_grad,
+        library.quantize,
+        library.dequantize,
+        library.rms_norm_quantize,
+        library.router,
     ):
         op.register_kernel("cpu")(op._init_fn)
     return made
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+@pytest.fixture(params=["eager", "ops"])
+def path(request, monkeypatch):
+    """Both paths of a call: the direct launch, and the op that graphs contain."""
+    from norma.torch import functional, gradients
+
+    if request.param == "ops":
+        for module in (gradients, functional):
+            monkeypatch.setattr(module, "is_plain", lambda x: False)
+    return request.param

@@ -20,8 +20,12 @@ DTYPES = {
     "f32": torch.float32,
     "f16": torch.float16,
     "bf16": torch.bfloat16,
+    "f8E4M3FN": torch.float8_e4m3fn,
+    "f8E5M2": torch.float8_e5m2,
+    "f8E8M0FNU": torch.float8_e8m0fnu,
     "i64": torch.int64,
     "i32": torch.int32,
+    "i8": torch.int8,
 }
 
 
@@ -58,7 +62,10 @@ class Reference:
                 run_program(statement, values, dtypes)
                 continue
             operands = {name: values[tensor].double() for name, tensor in statement["operands"].items()}
-            computed = NAMED[statement["op"]](**operands, **statement["attributes"])
+            attributes = statement["attributes"]
+            if statement["op"] == "quantize":
+                attributes = attributes | {"types": {of: values[at].dtype for of, at in statement["results"].items()}}
+            computed = NAMED[statement["op"]](**operands, **attributes)
             for name, tensor in statement["results"].items():
                 if tensor in dtypes:
                     values[tensor] = computed[name].to(dtypes[tensor])
@@ -106,28 +113,53 @@ class ReferenceCache:
     def _launch(self, function, tensors):
         present = [tensor for tensor in tensors if tensor is not None]
         first = present[0]
-        rows = first.dim() - self.row_dims
+        rows, row = first.shape[: first.dim() - self.row_dims], first.shape[first.dim() - self.row_dims :]
         inputs = [described["shape"] for described in function.described["inputs"]]
         outputs = []
         for described in function.described["outputs"]:
             shape = described["shape"]
             if shape in inputs:
                 shape = present[inputs.index(shape)].shape
-            elif shape and isinstance(shape[0], str):
-                shape = (*first.shape[:rows], *(extent for extent in shape if isinstance(extent, int)))
-            elif shape:
-                shape = first.shape[rows:]
+            elif not any(isinstance(extent, str) for extent in shape):
+                shape = row if shape and math.prod(shape) == math.prod(row) else shape
+            elif shape[0] == inputs[0][0] and not any(isinstance(extent, str) for extent in shape[1:]):
+                shape = (*rows, *shape[1:])
+            else:
+                shape = self._computed(described, inputs, present)
             outputs.append(torch.empty(shape, dtype=DTYPES[described["dtype"]]))
         function.launch(*present, *outputs)
         return tuple(outputs)
+
+    @staticmethod
+    def _computed(described, inputs, present):
+        """The shape of an output with sizes that follow from those of the inputs: the least ones that its accesses allow."""
+        sizes = {}
+        for shape, tensor in zip(inputs, present, strict=True):
+            if len(shape) != tensor.dim():
+                constant = math.prod(extent for extent in shape if isinstance(extent, int))
+                tensor = torch.empty(
+                    [e if isinstance(e, int) else tensor.numel() // constant for e in shape], device="meta"
+                )
+            sizes |= {symbol: extent for symbol, extent in zip(shape, tensor.shape) if isinstance(symbol, str)}
+        functions = {"floordiv": lambda a, b: a // b, "ceildiv": lambda a, b: -(-a // b), "max": max, "min": min}
+        least = described.get("shape_minimums", described["shape"])
+        return [
+            extent if isinstance(extent, int) else eval(str(sizes.get(extent, minimum)), functions, sizes)
+            for extent, minimum in zip(described["shape"], least, strict=True)
+        ]
 
 
 #: The ops of programs, computed in float64; their results are rounded when they are written.
 OPS = {
     "arith.addf": torch.add,
+    "arith.mulf": torch.mul,
     "arith.divf": torch.div,
+    "arith.negf": torch.neg,
     "arith.extf": lambda x: x,
     "arith.truncf": lambda x: x,
+    "arith.index_cast": lambda x: x,
+    "arith.select": lambda condition, x, y: torch.where(condition, x, y),
+    "math.exp": torch.exp,
 }
 
 
@@ -144,13 +176,25 @@ def run_program(program, values, dtypes):
             read = values[step["tensor"]][_index(step["access"])].double()
             dims = [dim for dim, _ in _dims(step["access"])]
             results.append(read.reshape([extent if dim in dims else 1 for dim, extent in enumerate(extents)]))
+        elif step["kind"] == "constant":
+            results.append(torch.full([1] * len(extents), step["value"], dtype=torch.float64))
+        elif step["kind"] == "index":
+            dim = step["dim"]
+            along = [extent if dim == at else 1 for at, extent in enumerate(extents)]
+            results.append(torch.arange(extents[dim], dtype=torch.float64).reshape(along))
+        elif step.get("name") == "arith.cmpi":
+            assert step["predicate"] == "eq"
+            results.append(torch.eq(*(results[operand] for operand in step["operands"])))
         elif step["kind"] == "op":
             results.append(OPS[step["name"]](*(results[operand] for operand in step["operands"])))
         elif step["kind"] == "reduce":
             assert step["combiner"] == "add"
             (operand,) = step["operands"]
-            whole = results[operand].broadcast_to(extents)
-            results.append(whole.sum(step["over"], keepdim=True))
+            value, over = results[operand], step["over"]
+            whole = value.broadcast_to(
+                [extent if dim in over else value.shape[dim] for dim, extent in enumerate(extents)]
+            )
+            results.append(whole.sum(over, keepdim=True))
         else:
             assert step["kind"] == "write"
             name, access = step["tensor"], step["access"]
@@ -291,6 +335,117 @@ def cross_entropy_grad(logits, labels, dloss, lse, axis, ignore_index, label_smo
     return {"dlogits": dlogits.movedim(-1, axis)}
 
 
+#: The magnitudes of floats of 4 bits, by their codes.
+E2M1 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0], dtype=torch.float64)
+
+
+def _to_e2m1(x):
+    """The codes of the nearest floats of 4 bits, ties to even codes."""
+    middles = (E2M1[1:] + E2M1[:-1]) / 2
+    magnitude = x.abs().contiguous()
+    code = torch.searchsorted(middles, magnitude)
+    is_tie = magnitude == middles[code.clamp(max=6)]
+    code = torch.where(is_tie & (code % 2 == 1), code + 1, code)
+    return code + 8 * torch.signbit(x)
+
+
+def _blocks(x, block):
+    """The largest magnitude of each block, with a dim for each of x's."""
+    block = block or [0] * x.dim()
+    for dim, size in enumerate(block):
+        extent = x.shape[dim]
+        if extent:
+            x = torch.stack([part.abs().amax(dim) for part in x.split(size or extent, dim)], dim)
+    return x
+
+
+def _spread(scale, block, shape):
+    """The scale of each element; ``scale`` has a dim for each of the tensor's."""
+    for dim, extent in enumerate(shape):
+        size = (block[dim] if block else 0) or extent
+        scale = scale.repeat_interleave(size, dim).narrow(dim, 0, extent)
+    return scale
+
+
+def _from_layout(scale, layout, rows, columns):
+    if layout == "column_major":
+        return scale.mT
+    if layout == "swizzled_128x4":
+        return scale.permute(0, 3, 2, 1, 4).reshape(scale.shape[0] * 128, -1)[:rows, :columns]
+    return scale
+
+
+def _to_layout(scale, layout):
+    if layout == "column_major":
+        return scale.mT
+    if layout == "swizzled_128x4":
+        rows, columns = scale.shape
+        padded = F.pad(scale, (0, -columns % 4, 0, -rows % 128))
+        return padded.reshape(-(-rows // 128), 4, 32, -(-columns // 4), 4).permute(0, 3, 2, 1, 4)
+    return scale
+
+
+def _with_all_dims(scale, block, rank):
+    """Adds a dim for each along which a block has all elements."""
+    for dim in range(rank):
+        if not block or block[dim] == 0:
+            scale = scale.unsqueeze(dim)
+    return scale
+
+
+def quantize(
+    x,
+    block,
+    scale_layout,
+    types,
+    static_scale=None,
+    tensor_scale=None,
+    power_of_two=False,
+    round_down=False,
+    e2m1=False,
+):
+    limit = 6.0 if e2m1 else 127.0 if types["q"] == torch.int8 else torch.finfo(types["q"]).max
+    if static_scale is not None:
+        scale = divisor = _with_all_dims(static_scale, block, x.dim())
+    else:
+        of_scale, amax = types["scale"], _blocks(x, block)
+        if round_down:
+            # frexp's exponent of a power of two is one more than its logarithm.
+            scale = torch.ldexp(torch.ones_like(amax), torch.frexp(amax)[1] - 1 - math.floor(math.log2(limit)))
+            scale = torch.where(amax > 0, scale, 0.0)
+        elif power_of_two or of_scale == torch.float8_e8m0fnu:
+            scale = torch.where(amax > 0, 2.0 ** torch.ceil(torch.log2(amax / limit)), 0.0)
+        else:
+            scale = amax / limit
+        if of_scale == torch.float8_e4m3fn:
+            scale = (scale / (1.0 if tensor_scale is None else tensor_scale)).clamp(2.0**-9, 448.0)
+        else:
+            scale = scale.clamp(min=2.0**-126)
+        scale = scale.to(of_scale).double()
+        divisor = scale if tensor_scale is None else scale * tensor_scale
+    q = x / _spread(divisor, block, x.shape)
+    if e2m1:
+        codes = _to_e2m1(q).unflatten(-1, (-1, 2))
+        q = (codes[..., 0] + 16 * codes[..., 1]).to(torch.uint8).view(torch.int8)
+    elif types["q"] == torch.int8:
+        q = q.round().clamp(-128, 127)
+    else:
+        q = q.clamp(-limit, limit)
+    kept = [slice(None) if block and block[dim] else 0 for dim in range(x.dim())]
+    return {"q": q, "scale": _to_layout(scale[tuple(kept)], scale_layout)}
+
+
+def dequantize(q, scale, block, scale_layout, tensor_scale=1.0, e2m1=False):
+    if e2m1:
+        codes = torch.stack([q.to(torch.int64) & 15, (q.to(torch.int64) >> 4) & 15], -1).flatten(-2)
+        q = E2M1[codes % 8] * torch.where(codes < 8, 1.0, -1.0)
+    if block:
+        columns = -(-q.shape[-1] // block[-1]) if block[-1] else 1
+        scale = _from_layout(scale, scale_layout, q.shape[-2], columns)
+    scale = _with_all_dims(scale, block, q.dim())
+    return {"y": q * _spread(scale, block, q.shape) * tensor_scale}
+
+
 NAMED = {
     "rms_norm": rms_norm,
     "rms_norm_grad": rms_norm_grad,
@@ -304,4 +459,6 @@ NAMED = {
     "top_k_grad": top_k_grad,
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
+    "quantize": quantize,
+    "dequantize": dequantize,
 }

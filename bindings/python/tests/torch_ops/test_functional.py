@@ -6,27 +6,12 @@ import torch.nn.functional as F
 
 import norma
 import norma.torch as nt
-from norma.torch import gradients
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 
 
 def draw(*shape, dtype=torch.float32, scale=1.0, offset=0.0):
     return (torch.randn(*shape) * scale + offset).to(dtype)
-
-
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
-
-
-@pytest.fixture(params=["eager", "ops"])
-def path(request, monkeypatch):
-    """Both paths of a call: the direct launch, and the op that graphs contain."""
-    if request.param == "ops":
-        for module in (gradients, nt.functional):
-            monkeypatch.setattr(module, "is_plain", lambda x: False)
-    return request.param
 
 
 def check(ours, theirs, inputs, out_grads=1):
@@ -185,7 +170,9 @@ def test_gradients_that_are_not_wanted_are_not_computed(references, path):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("shape, k, dim", [((5, 40), 8, -1), ((2, 3, 7), 7, 2), ((6, 4, 5), 3, 1), ((9,), 1, 0), ((0, 8), 2, -1)])
+@pytest.mark.parametrize(
+    "shape, k, dim", [((5, 40), 8, -1), ((2, 3, 7), 7, 2), ((6, 4, 5), 3, 1), ((9,), 1, 0), ((0, 8), 2, -1)]
+)
 def test_top_k(references, path, dtype, shape, k, dim):
     # No two elements of a row are equal, because torch may select either of equal ones.
     x = torch.rand(shape).argsort(dim).to(dtype)

@@ -82,3 +82,71 @@ def test_a_mean_of_losses_is_one_call_of_two_kernels(launched):
     loss.backward()
     assert logits.grad.shape == logits.shape
     assert symbols(launched())[2:] == ["cross_entropy_grad_0"]
+
+
+@pytest.mark.parametrize("shape", [(6, 640), (2, 3, 640), (130, 640), (1, 640), (640,)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"block": (1, 0)},
+        {"block": (1, 128)},
+        {"block": (1, 128), "scale_layout": "column_major"},
+        {"block": (1, 160), "scale_dtype": torch.float8_e8m0fnu, "scale_layout": "swizzled_128x4"},
+        {
+            "block": (1, 16),
+            "dtype": torch.float4_e2m1fn_x2,
+            "scale_dtype": torch.float8_e4m3fn,
+            "tensor_scale": torch.ones(()),
+        },
+        {"block": (), "scale": torch.ones(()), "dtype": torch.int8},
+    ],
+    ids=str,
+)
+def test_each_quantization_is_one_launch_with_new_results(launched, shape, options):
+    x, weight = torch.randn(shape, dtype=torch.bfloat16), torch.randn(640, dtype=torch.bfloat16)
+    meta = {name: value for name, value in options.items() if name in ("block", "scale_layout", "tensor_scale")}
+    for _ in range(2):
+        q, scale = nt.quantize(x, **options)
+        back = nt.dequantize(q, scale, **meta)
+        assert (back.shape, back.dtype) == (x.shape, torch.bfloat16)
+        results = nt.add_rms_norm_quantize(x, x, (640,), weight, **options, output_dtype=torch.bfloat16)
+        assert [(one.shape, one.dtype) for one in results[2:]] == [(x.shape, x.dtype)] * 2
+        for got, of in zip(results[:2], (q, scale), strict=True):
+            assert (got.shape, got.dtype, got.stride()) == (of.shape, of.dtype, of.stride())
+    assert symbols(launched()) == ["quantize_0", "dequantize_0", "add_rms_norm_quantize_0"] * 2
+    assert len(kernels._functions) == 3
+    assert q.shape == ((*shape[:-1], 320) if q.dtype == torch.float4_e2m1fn_x2 else shape)
+
+
+def test_quantized_squares_of_any_number_of_matrices_are_one_function(launched):
+    for batch, rows in (((), 200), ((), 64), ((), 0)):
+        q, scale = nt.quantize(torch.randn(*batch, rows, 576), (128, 128))
+        assert (q.shape, scale.shape) == ((*batch, rows, 576), (*batch, -(-rows // 128), 5))
+        assert nt.dequantize(q, scale, (128, 128)).shape == q.shape
+    assert len(kernels._functions) == 2 and len(launched()) == 4
+    for batch, rows in (((3,), 200), ((2, 3), 64), ((2, 0), 64)):
+        for layout in ("linear", "column_major"):
+            q, scale = nt.quantize(torch.randn(*batch, rows, 576), (128, 128), scale_layout=layout)
+            assert (q.shape, scale.shape) == ((*batch, rows, 576), (*batch, -(-rows // 128), 5))
+            assert nt.dequantize(q, scale, (128, 128), scale_layout=layout).shape == q.shape
+    assert len(kernels._functions) == 6 and len(launched()) == 12
+
+
+def test_a_router_is_one_launch(launched):
+    logits, bias = torch.randn(2, 3, 128, dtype=torch.bfloat16), torch.randn(128)
+    for options in ({}, {"scoring": "sigmoid", "bias": bias, "scale": 2.5}):
+        weights, experts = nt.router(logits, 8, **options)
+        assert (weights.shape, weights.dtype) == ((2, 3, 8), torch.float32)
+        assert (experts.shape, experts.dtype) == ((2, 3, 8), torch.int32)
+    assert nt.router(logits[:0], 8)[0].shape == (0, 3, 8)
+    assert nt.router(logits[0, 0], 8)[0].shape == (8,)
+    assert symbols(launched()) == ["router_0"] * 3
+
+
+def test_scales_of_other_rows_are_refused(launched):
+    x = torch.randn(4, 128)
+    q, scale = nt.quantize(x, (1, 32))
+    nt.dequantize(q, scale, (1, 32))
+    with pytest.raises(norma.UnsupportedError, match=r"expected scale to have shape \(3, 4\), got \(4, 4\)"):
+        nt.dequantize(q[:3], scale, (1, 32))
+    assert len(launched()) == 2

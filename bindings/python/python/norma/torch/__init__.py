@@ -2,7 +2,9 @@
 
 ``rms_norm``, ``layer_norm``, ``softmax``, ``log_softmax`` and ``cross_entropy`` have the arguments of their namesakes in
 ``torch.nn.functional``, ``top_k`` those of ``torch.topk``, and ``add_rms_norm`` also adds a residual; ``RMSNorm`` and
-``LayerNorm`` are modules. In an existing model, :func:`replace` substitutes Norma's functions for those of ``torch.nn.functional``::
+``LayerNorm`` are modules. Without gradients, for inference, ``quantize`` and ``dequantize`` scale to 8 or 4 bits and back,
+``rms_norm_quantize`` and ``add_rms_norm_quantize`` are norms whose results are quantized in the same kernel, and ``router`` selects
+experts. In an existing model, :func:`replace` substitutes Norma's functions for those of ``torch.nn.functional``::
 
     with norma.torch.replace():
         loss = model(tokens).loss
@@ -23,7 +25,20 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         f"norma.torch needs a torch with DLPack's exchange API, as 2.11 is, got torch {torch.__version__}"
     )
 
-from norma.torch.functional import add_rms_norm, cross_entropy, layer_norm, log_softmax, rms_norm, softmax, top_k
+from norma.torch.functional import (
+    add_rms_norm,
+    add_rms_norm_quantize,
+    cross_entropy,
+    dequantize,
+    layer_norm,
+    log_softmax,
+    quantize,
+    rms_norm,
+    rms_norm_quantize,
+    router,
+    softmax,
+    top_k,
+)
 from norma.torch.modules import LayerNorm, RMSNorm
 from norma.torch.replacement import replace
 
@@ -31,11 +46,16 @@ __all__ = [
     "LayerNorm",
     "RMSNorm",
     "add_rms_norm",
+    "add_rms_norm_quantize",
     "cross_entropy",
+    "dequantize",
     "layer_norm",
     "log_softmax",
+    "quantize",
     "replace",
     "rms_norm",
+    "rms_norm_quantize",
+    "router",
     "softmax",
     "top_k",
 ]

@@ -5,6 +5,7 @@ call of a kind. Only properties that the op does not see are checked at each cal
 """
 
 from collections.abc import Sequence
+from operator import index
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from torch import Tensor
 from norma.errors import UnsupportedError
 from norma.torch import gradients, launches, library, support
 from norma.torch.gradients import is_plain
+from norma.torch.quantization import LINEAR, Quantization, rows_of
 
 
 def _supported(reason: str | None) -> None:
@@ -135,9 +137,7 @@ def _softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None)
     return launches.softmax(op, input, dim, dtype)
 
 
-def top_k(
-    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Tensor, Tensor]:
+def top_k(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """``torch.topk``: the k largest elements along a dim, up to 64, and their indices.
 
     They are always sorted, equal ones by their indices and NaN first, so that the result is the same in every
@@ -156,6 +156,199 @@ def top_k(
         found = launches.top_k(rows, k)
     values, indices = found
     return (values, indices) if is_last else (values.movedim(-1, dim), indices.movedim(-1, dim))
+
+
+def _without_gradients(*tensors: Tensor | None) -> None:
+    if _records(*tensors):
+        raise UnsupportedError(support.WITHOUT_GRADIENTS)
+
+
+def _quantization(
+    block: Sequence[int],
+    dtype: torch.dtype,
+    scale_dtype: torch.dtype,
+    scale_layout: str,
+    power_of_two: bool = False,
+    round_down: bool = False,
+) -> Quantization:
+    try:
+        extents = tuple(index(extent) for extent in block)
+    except TypeError:
+        raise UnsupportedError(support.not_a_block(block)) from None
+    return Quantization(extents, dtype, scale_dtype, scale_layout, bool(power_of_two), bool(round_down))
+
+
+def quantize(
+    input: Tensor,
+    block: Sequence[int],
+    dtype: torch.dtype = torch.float8_e4m3fn,
+    *,
+    scale: Tensor | None = None,
+    tensor_scale: Tensor | None = None,
+    scale_dtype: torch.dtype = torch.float32,
+    scale_layout: str = "linear",
+    power_of_two: bool = False,
+    round_down: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """``input / scale``, rounded to ``dtype`` and saturated, and the scale of each block, which maps the block's largest magnitude to the
+    largest number of the type.
+
+    ``block`` is the number of rows and columns that share a scale: ``(1, 128)`` and ``(128, 128)`` are blocks of 128 and squares,
+    ``(1, 0)`` gives each row a scale, and ``()`` the whole tensor one, which must be given. The last block of an axis may be shorter.
+    Scales have the shape of the blocks; in a block of one row, all dims but the last are rows. With ``scale``, of float32, nothing is
+    reduced, and that tensor is returned.
+
+    ``dtype`` is float8_e4m3fn, float8_e5m2, int8 or float4_e2m1fn_x2, and ``scale_dtype`` float32, float8_e8m0fnu or float8_e4m3fn; the
+    last is multiplied by ``tensor_scale``, one number. ``power_of_two`` makes scales of float32 powers of two, as those of
+    float8_e8m0fnu always are. They are rounded up, so that nothing saturates, or with ``round_down`` as the Microscaling
+    Formats specify. MXFP8 has blocks of 32 with scales of float8_e8m0fnu, and so has MXFP4, with elements of float4_e2m1fn_x2; NVFP4 has
+    blocks of 16 with scales of float8_e4m3fn.
+
+    ``scale_layout`` is the order of scales in memory. With ``"column_major"`` those of a column of blocks are adjacent; the shape is the
+    same. ``"swizzled_128x4"`` is the order that tensor cores read, for scales of 8 bits, as a tensor of
+    ``(rows / 128, columns / 4, 32, 4, 4)``, rounded up: what belongs to no row is not written.
+
+    The result has no gradient.
+    """
+    quantization = _quantization(block, dtype, scale_dtype, scale_layout, power_of_two, round_down)
+    _without_gradients(input, scale, tensor_scale)
+    plain = is_plain(input)
+    if not plain or (quantization.needs_matrices and input.dim() > 3):
+        _supported(support.quantize(input, quantization, scale, tensor_scale))
+    if plain:
+        q, *computed = launches.quantize(input, scale, tensor_scale, quantization)
+    else:
+        q, *computed = library.quantize(input, scale, tensor_scale, *quantization)
+    return q, quantization.show(computed[0], input.shape) if scale is None else scale
+
+
+def dequantize(
+    input: Tensor,
+    scale: Tensor,
+    block: Sequence[int],
+    dtype: torch.dtype = torch.bfloat16,
+    *,
+    tensor_scale: Tensor | None = None,
+    scale_layout: str = "linear",
+) -> Tensor:
+    """``input * scale`` of type ``dtype``, for results of :func:`quantize` with the same ``block``, ``tensor_scale`` and ``scale_layout``.
+    It has no gradient."""
+    quantization = _quantization(block, input.dtype, scale.dtype, scale_layout)
+    _without_gradients(input, scale, tensor_scale)
+    plain = is_plain(input)
+    # The op sees scales in the order of memory, whose shape does not tell that of the blocks.
+    if not plain or scale_layout != LINEAR or (quantization.needs_matrices and input.dim() > 3):
+        _supported(support.dequantize(input, quantization, scale, tensor_scale, dtype))
+    stored = quantization.hide(scale)
+    if plain:
+        return launches.dequantize(input, stored, tensor_scale, quantization, dtype)
+    return library.dequantize(input, stored, tensor_scale, quantization.block, scale_layout, dtype)
+
+
+def rms_norm_quantize(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+    *,
+    weight_offset: float = 0.0,
+    block: Sequence[int],
+    dtype: torch.dtype = torch.float8_e4m3fn,
+    scale: Tensor | None = None,
+    tensor_scale: Tensor | None = None,
+    scale_dtype: torch.dtype = torch.float32,
+    scale_layout: str = "linear",
+    power_of_two: bool = False,
+    round_down: bool = False,
+    output_dtype: torch.dtype | None = None,
+) -> tuple[Tensor, ...]:
+    """:func:`quantize` of :func:`rms_norm`, in one kernel: the quantized elements and the scales, of blocks of one row, and with
+    ``output_dtype`` also what is quantized, rounded to that type.
+
+    It is quantized as float32, before it is rounded to another type. The normalized dims are one row of columns.
+    """
+    quantization = _quantization(block, dtype, scale_dtype, scale_layout, power_of_two, round_down)
+    options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset)
+    return _rms_norm_quantize(input, None, weight, scale, tensor_scale, options, quantization, output_dtype)
+
+
+def add_rms_norm_quantize(
+    input: Tensor,
+    residual: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+    *,
+    weight_offset: float = 0.0,
+    block: Sequence[int],
+    dtype: torch.dtype = torch.float8_e4m3fn,
+    scale: Tensor | None = None,
+    tensor_scale: Tensor | None = None,
+    scale_dtype: torch.dtype = torch.float32,
+    scale_layout: str = "linear",
+    power_of_two: bool = False,
+    round_down: bool = False,
+    output_dtype: torch.dtype | None = None,
+) -> tuple[Tensor, ...]:
+    """:func:`rms_norm_quantize` of ``input + residual``, in one kernel: the quantized elements, the scales, the sum, and with
+    ``output_dtype`` also what is quantized."""
+    quantization = _quantization(block, dtype, scale_dtype, scale_layout, power_of_two, round_down)
+    options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset)
+    return _rms_norm_quantize(input, residual, weight, scale, tensor_scale, options, quantization, output_dtype)
+
+
+def _rms_norm_quantize(
+    input: Tensor,
+    residual: Tensor | None,
+    weight: Tensor | None,
+    scale: Tensor | None,
+    tensor_scale: Tensor | None,
+    options: tuple[int, float, float],
+    quantization: Quantization,
+    output_dtype: torch.dtype | None,
+) -> tuple[Tensor, ...]:
+    _without_gradients(input, residual, weight, scale, tensor_scale)
+    dims, _, weight_offset = options
+    operands = input, residual, weight, scale, tensor_scale
+    if is_plain(input):
+        q, *others = launches.rms_norm_quantize(*operands, *options, quantization, output_dtype)
+    else:
+        row = input.shape[input.dim() - dims :]
+        reason = support.rms_norm_quantize(
+            input, residual, row, weight, weight_offset, quantization, scale, tensor_scale, output_dtype
+        )
+        _supported(reason)
+        q, computed, h, y = library.rms_norm_quantize(*operands, *options, *quantization, output_dtype)
+        present = (computed, scale is None), (h, residual is not None), (y, output_dtype is not None)
+        others = [result for result, is_there in present if is_there]
+    if scale is None:
+        computed, *others = others
+        scale = quantization.show(computed, rows_of(input.shape, dims))
+    return q, scale, *others
+
+
+def router(
+    logits: Tensor,
+    k: int,
+    *,
+    scoring: str = "softmax",
+    bias: Tensor | None = None,
+    renormalize: bool = True,
+    scale: float = 1.0,
+) -> tuple[Tensor, Tensor]:
+    """The k experts, up to 64, that each token of a mixture of experts goes to: their weights, of float32, and their indices, of int32.
+
+    A token's scores are the softmax or the sigmoid of its logits, which are its last dim. The experts are those with the largest
+    scores, sorted by score, and equal ones by their indices. With ``bias``, a number for each expert, they are those with the largest
+    sums of score and bias, sorted by these; weights are of the scores alone. The weights of a token are divided by their sum if
+    ``renormalize``, and multiplied by ``scale``. They have no gradients.
+    """
+    _without_gradients(logits, bias)
+    options = index(k), scoring, bool(renormalize), float(scale)
+    if is_plain(logits):
+        return launches.router(logits, bias, *options)
+    _supported(support.router(logits, k, scoring, bias, scale))
+    return library.router(logits, bias, *options)
 
 
 def cross_entropy(

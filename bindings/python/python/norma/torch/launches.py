@@ -11,6 +11,7 @@ import torch
 
 from norma.torch import programs, support
 from norma.torch.kernels import Op
+from norma.torch.quantization import PACKED, Quantization
 
 _RMS_NORM = Op(programs.rms_norm, support.of_rms_norm)
 _RMS_NORM_GRAD = Op(programs.rms_norm_grad)
@@ -22,6 +23,10 @@ _TOP_K = Op(programs.top_k, support.of_top_k)
 _TOP_K_GRAD = Op(programs.top_k_grad)
 _CROSS_ENTROPY = Op(programs.cross_entropy, support.of_cross_entropy)
 _CROSS_ENTROPY_GRAD = Op(programs.cross_entropy_grad)
+_QUANTIZE = Op(programs.quantize, support.of_quantize)
+_DEQUANTIZE = Op(programs.dequantize, support.of_dequantize)
+_RMS_NORM_QUANTIZE = Op(programs.rms_norm_quantize, support.of_rms_norm_quantize)
+_ROUTER = Op(programs.router, support.of_router)
 
 
 def rms_norm(
@@ -169,3 +174,67 @@ def cross_entropy_grad(
     )
     operands = logits.reshape(seen), labels, dloss, total, lse, weight
     return _CROSS_ENTROPY_GRAD(row_dims, options, *operands)[0].view(logits.shape)
+
+
+def _as_matrices(x: Tensor, quantization: Quantization) -> tuple[Tensor, bool]:
+    """How a program views x, and whether that is a batch of matrices: blocks of several rows need rows that are not merged with the
+    dims before them, all of which are one dim."""
+    if not quantization.needs_matrices or x.dim() <= 2:
+        return x, False
+    return (x if x.dim() == 3 else x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])), True
+
+
+def quantize(
+    x: Tensor, scale: Tensor | None, tensor_scale: Tensor | None, quantization: Quantization
+) -> tuple[Tensor, ...]:
+    """q, [scale]; the scale as a kernel stores it, unless it is given."""
+    seen, is_batched = _as_matrices(x, quantization)
+    is_reshaped = seen is not x
+    if is_reshaped and scale is not None:
+        scale = scale.reshape(seen.shape[0], *scale.shape[-2:])
+    q, *computed = _QUANTIZE(1, (quantization, is_batched), seen, scale, tensor_scale)
+    if is_reshaped:
+        q = q.view(quantization.packed(x.shape))
+        computed = [scale.view(quantization.stored(x.shape)) for scale in computed]
+    return q.view(PACKED) if quantization.is_packed else q, *computed
+
+
+def dequantize(
+    q: Tensor, scale: Tensor, tensor_scale: Tensor | None, quantization: Quantization, dtype: torch.dtype
+) -> Tensor:
+    """y, of type ``dtype``."""
+    seen, is_batched = _as_matrices(q, quantization)
+    is_reshaped = seen is not q
+    if is_reshaped:
+        scale = scale.reshape(seen.shape[0], *scale.shape[-2:])
+    if quantization.is_packed:
+        seen = seen.view(torch.int8)
+    (y,) = _DEQUANTIZE(1, (quantization, dtype, is_batched), seen, scale, tensor_scale)
+    return y.view(quantization.unpacked(q.shape)) if is_reshaped else y
+
+
+def rms_norm_quantize(
+    x: Tensor,
+    residual: Tensor | None,
+    weight: Tensor | None,
+    scale: Tensor | None,
+    tensor_scale: Tensor | None,
+    dims: int,
+    eps: float,
+    weight_offset: float,
+    quantization: Quantization,
+    dtype: torch.dtype | None,
+) -> tuple[Tensor, ...]:
+    """q, [scale], [h], [y]; with a residual, the sum h = x + residual is normalized, and y, of type ``dtype``, is what is quantized."""
+    options = eps, weight_offset, quantization, dtype
+    q, *others = _RMS_NORM_QUANTIZE(dims, options, x, residual, weight, scale, tensor_scale)
+    if quantization.is_packed:
+        q = q.view(quantization.packed(x.shape)).view(PACKED)
+    return q, *others
+
+
+def router(
+    logits: Tensor, bias: Tensor | None, k: int, scoring: str, renormalize: bool, scale: float
+) -> tuple[Tensor, Tensor]:
+    """weights, indices"""
+    return _ROUTER(1, (k, scoring, renormalize, scale), logits, bias)

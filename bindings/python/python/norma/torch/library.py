@@ -4,11 +4,14 @@ Each op is functional and has a fake implementation that returns empty results, 
 are ops as well; :mod:`norma.torch.gradients` connects them to the ops.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.library import custom_op
 
 from norma.torch import launches
+from norma.torch.quantization import Quantization, rows_of
 
 
 def _op(function):
@@ -225,3 +228,114 @@ def cross_entropy_grad(
 @cross_entropy_grad.register_fake
 def _(dloss, logits, labels, lse, total, weight, reduction, ignore_index, label_smoothing, z_loss, softcap):
     return _like(logits)
+
+
+def _quantized(x: Tensor, shape: tuple[int, ...], scale: Tensor | None, quantization: Quantization):
+    """New tensors for the elements, and for the scales of a tensor of this shape unless they are given."""
+    q = x.new_empty(quantization.packed(x.shape), dtype=quantization.dtype)
+    if scale is not None:
+        return q, _nothing(x)
+    return q, x.new_empty(quantization.stored(shape), dtype=quantization.scale_dtype)
+
+
+@_op
+def quantize(
+    x: Tensor,
+    scale: Tensor | None,
+    tensor_scale: Tensor | None,
+    block: Sequence[int],
+    dtype: torch.dtype,
+    scale_dtype: torch.dtype,
+    layout: str,
+    power_of_two: bool,
+    round_down: bool,
+) -> tuple[Tensor, Tensor]:
+    quantization = Quantization(tuple(block), dtype, scale_dtype, layout, power_of_two, round_down)
+    q, *computed = launches.quantize(x, scale, tensor_scale, quantization)
+    return q, _or_nothing(x, computed)
+
+
+@quantize.register_fake
+def _(x, scale, tensor_scale, block, dtype, scale_dtype, layout, power_of_two, round_down):
+    return _quantized(x, x.shape, scale, Quantization(tuple(block), dtype, scale_dtype, layout))
+
+
+@_op
+def dequantize(
+    q: Tensor,
+    scale: Tensor,
+    tensor_scale: Tensor | None,
+    block: Sequence[int],
+    layout: str,
+    dtype: torch.dtype,
+) -> Tensor:
+    return launches.dequantize(q, scale, tensor_scale, Quantization(tuple(block), q.dtype, scale.dtype, layout), dtype)
+
+
+@dequantize.register_fake
+def _(q, scale, tensor_scale, block, layout, dtype):
+    quantization = Quantization(tuple(block), q.dtype, scale.dtype, layout)
+    return q.new_empty(quantization.unpacked(q.shape), dtype=dtype)
+
+
+@_op
+def rms_norm_quantize(
+    x: Tensor,
+    residual: Tensor | None,
+    weight: Tensor | None,
+    scale: Tensor | None,
+    tensor_scale: Tensor | None,
+    dims: int,
+    eps: float,
+    weight_offset: float,
+    block: Sequence[int],
+    dtype: torch.dtype,
+    scale_dtype: torch.dtype,
+    layout: str,
+    power_of_two: bool,
+    round_down: bool,
+    output_dtype: torch.dtype | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    quantization = Quantization(tuple(block), dtype, scale_dtype, layout, power_of_two, round_down)
+    operands = x, residual, weight, scale, tensor_scale
+    made = iter(launches.rms_norm_quantize(*operands, dims, eps, weight_offset, quantization, output_dtype))
+    present = True, scale is None, residual is not None, output_dtype is not None
+    q, computed, h, y = (next(made) if is_there else _nothing(x) for is_there in present)
+    return q, computed, h, y
+
+
+@rms_norm_quantize.register_fake
+def _(
+    x,
+    residual,
+    weight,
+    scale,
+    tensor_scale,
+    dims,
+    eps,
+    weight_offset,
+    block,
+    dtype,
+    scale_dtype,
+    layout,
+    power_of_two,
+    round_down,
+    output_dtype,
+):
+    quantization = Quantization(tuple(block), dtype, scale_dtype, layout)
+    q, computed = _quantized(x, rows_of(x.shape, dims), scale, quantization)
+    h = _nothing(x) if residual is None else _like(x)
+    return q, computed, h, _nothing(x) if output_dtype is None else _like(x, output_dtype)
+
+
+@_op
+def router(
+    logits: Tensor, bias: Tensor | None, k: int, scoring: str, renormalize: bool, scale: float
+) -> tuple[Tensor, Tensor]:
+    return launches.router(logits, bias, k, scoring, renormalize, scale)
+
+
+@router.register_fake
+def _(logits, bias, k, scoring, renormalize, scale):
+    shape = (*logits.shape[:-1], k)
+    return logits.new_empty(shape, dtype=torch.float32), logits.new_empty(shape, dtype=torch.int32)

@@ -10,13 +10,19 @@ from typing import NamedTuple
 
 import torch
 
+from norma.torch.quantization import LINEAR, Quantization
+
 #: MLIR's names of the types that kernels accept.
 TYPES = {
     torch.float32: "f32",
     torch.float16: "f16",
     torch.bfloat16: "bf16",
+    torch.float8_e4m3fn: "f8E4M3FN",
+    torch.float8_e5m2: "f8E5M2",
+    torch.float8_e8m0fnu: "f8E8M0FNU",
     torch.int64: "i64",
     torch.int32: "i32",
+    torch.int8: "i8",
 }
 
 
@@ -70,6 +76,10 @@ def _tensor(dtype: torch.dtype, *extents: int | None) -> str:
 def _f32(value: float) -> str:
     # MLIR parses a number with a decimal point as a float, whatever its exponent.
     return f"{value:.17e} : f32"
+
+
+#: The value of an attribute that says something by being there.
+_UNIT = "unit"
 
 
 def _attributes(**values: str | None) -> str:
@@ -405,3 +415,265 @@ def cross_entropy_grad(
     attributes = _loss_attributes(row, ignore_index, label_smoothing, z_loss, softcap)
     program.line(f"%dlogits = norm.cross_entropy_grad {value}{operands}{attributes} : {rows} -> {result}")
     return program.source()
+
+
+def _elements(quantization: Quantization) -> torch.dtype:
+    """The type of a program's quantized elements. MLIR has no type for two in a byte, whose bytes are integers there."""
+    return torch.int8 if quantization.is_packed else quantization.dtype
+
+
+def _block(quantization: Quantization, is_batched: bool) -> str | None:
+    """The attribute ``block`` for rows, or for matrices in a batch."""
+    extents = [1] * is_batched + list(quantization.block)
+    return f"array<i64: {', '.join(map(str, extents))}>" if quantization.block else None
+
+
+def _scales(quantization: Quantization, columns: int, is_batched: bool) -> str:
+    """The type of the scales of rows with so many columns, as a program reads or writes them."""
+    batch = [None] * is_batched
+    if not quantization.block:
+        extents = []
+    elif quantization.layout == LINEAR:
+        extents = [*batch, None, *quantization.blocks((1, columns))[1:]]
+    elif quantization.is_swizzled:
+        extents = [*batch, None, *quantization.stored((1, columns))[1:]]
+    else:
+        extents = [*batch, quantization.stored((1, columns))[0], None]
+    return _tensor(quantization.scale_dtype, *extents)
+
+
+def _layout(quantization: Quantization) -> str:
+    return "" if quantization.layout == LINEAR else f" scale_layout({quantization.layout})"
+
+
+def _quantize(
+    program: _Program,
+    value: str,
+    type_: str,
+    columns: int,
+    scale: torch.dtype | None,
+    tensor_scale: torch.dtype | None,
+    quantization: Quantization,
+    is_batched: bool = False,
+) -> None:
+    """Adds ``value, [scale], [tensor_scale] -> q, [scale]``; rows of ``value`` have so many columns."""
+    batch = [None] * is_batched
+    scales = _scales(quantization, columns, is_batched)
+    operands = ""
+    if scale:
+        operands += f" static_scale({program.input('scale', scales)} : {scales})"
+    if tensor_scale:
+        operands += program.operand("tensor_scale", _tensor(tensor_scale))
+    elements = quantization.packed((columns,))
+    types, values = program.result("q", _tensor(_elements(quantization), *batch, None, *elements)), "%q"
+    if not scale:
+        types += f" scale({program.result('scale', scales)})"
+        values += ", %scale"
+    attributes = _attributes(
+        block=_block(quantization, is_batched),
+        power_of_two=_UNIT if quantization.power_of_two else None,
+        round_down=_UNIT if quantization.round_down else None,
+        e2m1=_UNIT if quantization.is_packed else None,
+    )
+    line = f"{values} = norm.quantize {value}{operands}{_layout(quantization)}{attributes} : {type_} -> {types}"
+    program.line(line)
+
+
+def quantize(
+    row: tuple[int, ...],
+    x: torch.dtype,
+    scale: torch.dtype | None,
+    tensor_scale: torch.dtype | None,
+    quantization: Quantization,
+    is_batched: bool,
+) -> Source:
+    """``x, [scale], [tensor_scale] -> q, [scale]``; x has rows, or matrices if ``is_batched``."""
+    program = _Program("quantize")
+    (columns,) = row
+    rows = _tensor(x, *[None] * is_batched, None, columns)
+    value = program.input("x", rows)
+    _quantize(program, value, rows, columns, scale, tensor_scale, quantization, is_batched)
+    return program.source()
+
+
+def dequantize(
+    row: tuple[int, ...],
+    q: torch.dtype,
+    scale: torch.dtype,
+    tensor_scale: torch.dtype | None,
+    quantization: Quantization,
+    dtype: torch.dtype,
+    is_batched: bool,
+) -> Source:
+    """``q, scale, [tensor_scale] -> y``; q has rows, or matrices if ``is_batched``."""
+    program = _Program("dequantize")
+    batch = [None] * is_batched
+    elements = _tensor(q, *batch, None, *row)
+    (columns,) = quantization.unpacked(row)
+    value = program.input("q", elements)
+    operands = program.operand("scale", _scales(quantization, columns, is_batched))
+    operands += program.operand("tensor_scale", _tensor(tensor_scale)) if tensor_scale else ""
+    result = program.result("y", _tensor(dtype, *batch, None, columns))
+    attributes = _attributes(block=_block(quantization, is_batched), e2m1=_UNIT if quantization.is_packed else None)
+    line = f"%y = norm.dequantize {value}{operands}{_layout(quantization)}{attributes} : {elements} -> {result}"
+    program.line(line)
+    return program.source()
+
+
+def rms_norm_quantize(
+    row: tuple[int, ...],
+    x: torch.dtype,
+    residual: torch.dtype | None,
+    weight: torch.dtype | None,
+    scale: torch.dtype | None,
+    tensor_scale: torch.dtype | None,
+    eps: float,
+    weight_offset: float,
+    quantization: Quantization,
+    dtype: torch.dtype | None,
+) -> Source:
+    """``x, [residual], [weight], [scale], [tensor_scale] -> q, [scale], [h], [y]``; with a residual, the sum h = x + residual is
+    normalized. y is the normalized rows, rounded to ``dtype``; they are quantized before they are rounded."""
+    program = _Program("add_rms_norm_quantize" if residual else "rms_norm_quantize")
+    width = math.prod(row)
+    rows, wide = _tensor(x, None, width), _tensor(torch.float32, None, width)
+    normalized = program.input("x", rows)
+    if residual:
+        added = program.input("residual", rows)
+        program.line(f"%h = arith.addf {normalized}, {added} : {rows}")
+        normalized = "%h"
+    operands = program.operand("weight", _tensor(weight, width)) if weight else ""
+    attributes = _attributes(eps=_f32(eps), weight_offset=_offset(weight_offset))
+    value = "%y" if dtype == torch.float32 else "%wide"
+    program.line(f"{value} = norm.rms_norm {normalized}{operands}{attributes} : {rows} -> {wide}")
+    _quantize(program, value, wide, width, scale, tensor_scale, quantization)
+    if residual:
+        program.result("h", rows)
+    if dtype:
+        narrow = program.result("y", _tensor(dtype, None, width))
+        if dtype != torch.float32:
+            program.line(f"%y = arith.truncf %wide : {wide} to {narrow}")
+    return program.source()
+
+
+def router(
+    row: tuple[int, ...],
+    logits: torch.dtype,
+    bias: torch.dtype | None,
+    k: int,
+    scoring: str,
+    renormalize: bool,
+    scale: float,
+) -> Source:
+    """``logits, [bias] -> weights, indices`` of the k experts with the largest scores of a row, sorted by score. With a bias, they are
+    those with the largest sums of score and bias, sorted by these; their weights are of the scores alone."""
+    program = _Program("router")
+    (experts,) = row
+    scores, found = _tensor(torch.float32, None, experts), _tensor(torch.float32, None, k)
+    places = _tensor(torch.int32, None, k)
+    value = program.input("logits", _tensor(logits, None, experts))
+    for line in _scores(value, logits, experts, scoring):
+        program.line(line)
+    chosen = "%scores"
+    if bias:
+        biases = _tensor(bias, experts)
+        given = program.input("bias", biases)
+        chosen = "%biased"
+        addend, widened = _widened("%1", bias)
+        program.line(
+            f"%biased = norm.compute(%a = %scores : {scores}, %b = {given} : {biases}) -> (%o : {scores}) "
+            f"space(%m = dim(%a, 0), %n = {experts}) {{"
+        )
+        program.line(f"  %0 = norm.read %a[%m, %n] : {scores}")
+        program.line(f"  %1 = norm.read %b[%n] : {biases}")
+        for line in widened:
+            program.line(line)
+        program.line(f"  %2 = arith.addf %0, {addend} : f32")
+        program.line(f"  norm.write %2, %o[%m, %n] : {scores}")
+        program.line("}")
+    is_weighted = bias is not None or renormalize or scale != 1
+    largest = "%largest" if is_weighted else "%weights"
+    attributes = _attributes(k=f"{k} : i64")
+    program.line(f"{largest}, %indices = norm.top_k {chosen}{attributes} : {scores} -> {found}, {places}")
+    program.result("weights", found)
+    program.result("indices", places)
+    if is_weighted:
+        for line in _weights(experts, k, bias is not None, renormalize, scale):
+            program.line(line)
+    return program.source()
+
+
+def _widened(value: str, dtype: torch.dtype) -> tuple[str, list[str]]:
+    """A scalar of a program as f32, and the lines that widen it."""
+    if dtype == torch.float32:
+        return value, []
+    return "%wide", [f"  %wide = arith.extf {value} : {TYPES[dtype]} to f32"]
+
+
+def _scores(logits: str, dtype: torch.dtype, experts: int, scoring: str) -> list[str]:
+    """``logits -> %scores``"""
+    rows, scores = _tensor(dtype, None, experts), _tensor(torch.float32, None, experts)
+    if scoring == "softmax":
+        return [f"%scores = norm.softmax {logits} : {rows} -> {scores}"]
+    value, widened = _widened("%0", dtype)
+    return [
+        f"%scores = norm.compute(%a = {logits} : {rows}) -> (%o : {scores}) space(%m = dim(%a, 0), %n = {experts}) {{",
+        "  %one = arith.constant 1.0 : f32",
+        f"  %0 = norm.read %a[%m, %n] : {rows}",
+        *widened,
+        f"  %1 = arith.negf {value} : f32",
+        "  %2 = math.exp %1 : f32",
+        "  %3 = arith.addf %2, %one : f32",
+        "  %4 = arith.divf %one, %3 : f32",
+        f"  norm.write %4, %o[%m, %n] : {scores}",
+        "}",
+    ]
+
+
+#: Added to a sum of scores that weights are divided by: scores that are all zero have weights of zero. It is too small to change a
+#: sum that is not.
+_LEAST_SUM = 1e-20
+
+
+def _weights(experts: int, k: int, is_gathered: bool, renormalize: bool, scale: float) -> list[str]:
+    """``%scores, %indices -> %weights``, or ``%largest -> %weights`` if the largest scores are the weights.
+
+    A score is gathered by adding up the only one whose place is the expert's.
+    """
+    found, scores, places = (
+        _tensor(dtype, None, extent)
+        for dtype, extent in ((torch.float32, k), (torch.float32, experts), (torch.int32, k))
+    )
+    if is_gathered:
+        lines = [
+            f"%weights = norm.compute(%a = %scores : {scores}, %e = %indices : {places}) -> (%o : {found}) "
+            f"space(%m = dim(%a, 0), %n = {experts}, %j = {k}) {{",
+            "  %zero = arith.constant 0.0 : f32",
+            f"  %0 = norm.read %a[%m, %n] : {scores}",
+            f"  %1 = norm.read %e[%m, %j] : {places}",
+            "  %2 = arith.index_cast %n : index to i32",
+            "  %3 = arith.cmpi eq, %1, %2 : i32",
+            "  %4 = arith.select %3, %0, %zero : f32",
+            "  %score = norm.reduce add %4 over(%n) : f32",
+        ]
+    else:
+        lines = [
+            f"%weights = norm.compute(%a = %largest : {found}) -> (%o : {found}) space(%m = dim(%a, 0), %j = {k}) {{",
+            f"  %score = norm.read %a[%m, %j] : {found}",
+        ]
+    value = "%score"
+    if scale != 1:
+        lines += [
+            f"  %factor = arith.constant {_f32(scale)}",
+            f"  %scaled = arith.mulf {value}, %factor : f32",
+        ]
+        value = "%scaled"
+    if renormalize:
+        lines += [
+            f"  %least = arith.constant {_f32(_LEAST_SUM)}",
+            "  %sum = norm.reduce add %score over(%j) : f32",
+            "  %total = arith.addf %sum, %least : f32",
+            f"  %weight = arith.divf {value}, %total : f32",
+        ]
+        value = "%weight"
+    return [*lines, f"  norm.write {value}, %o[%m, %j] : {found}", "}"]

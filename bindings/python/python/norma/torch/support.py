@@ -4,10 +4,13 @@ Each function takes the arguments of the op of its name, and returns the reason 
 or ``None`` if there is one. Nothing is computed, so a tracer may run these functions.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+
+from norma.torch.quantization import LAYOUTS, LINEAR, PACKED, Quantization, rows_of
 
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _LABELS = (torch.int64, torch.int32)
@@ -100,6 +103,186 @@ def top_k(input: Tensor, k: int, dim: int, largest: bool) -> str | None:
     return _tensor("input", input)
 
 
+#: The types of quantized elements and of their scales.
+_QUANTIZED = (torch.float8_e4m3fn, torch.float8_e5m2, torch.int8, PACKED)
+_SCALES = (torch.float32, torch.float8_e8m0fnu, torch.float8_e4m3fn)
+
+
+def _one_of(name: str, value: object, known: Sequence[object]) -> str | None:
+    if value in known:
+        return None
+    *others, last = (repr(each) if isinstance(each, str) else str(each) for each in known)
+    return f"expected {name} to be {', '.join(others)} or {last}, got {value!r}"
+
+
+def _operand(name: str, tensor: Tensor, dtype: torch.dtype, shape: tuple[int, ...], input: Tensor) -> str | None:
+    if not _is_on_gpu(tensor):
+        return f"expected {name} on a GPU, got it on {tensor.device}"
+    if tensor.dtype != dtype:
+        return f"expected {name} to be {dtype}, got {tensor.dtype}"
+    if tensor.get_device() != input.get_device():
+        return f"expected {name} on {input.device}, where input is, got it on {tensor.device}"
+    if tuple(tensor.shape) != shape and not (shape == () and tensor.numel() == 1):
+        return f"expected {name} to have shape {shape}, got {tuple(tensor.shape)}"
+    return None
+
+
+def _quantization(
+    shape: tuple[int, ...],
+    quantization: Quantization,
+    tensor_scale: Tensor | None,
+    input: Tensor,
+    names: tuple[str, str] = ("dtype", "scale_dtype"),
+) -> str | None:
+    """Whether a tensor of this shape can be quantized so, and scaled back; ``names`` are those of the two types."""
+    block, dtype, scale_dtype, layout, power_of_two, round_down = quantization
+    if block and not (len(block) == 2 and block[0] >= 1 and block[1] >= 0):
+        return not_a_block(block)
+    for name, value, known in (
+        (names[0], dtype, _QUANTIZED),
+        (names[1], scale_dtype, _SCALES),
+        ("scale_layout", layout, LAYOUTS),
+    ):
+        if reason := _one_of(name, value, known):
+            return reason
+    if not shape or shape[-1] == 0:
+        return f"expected rows of at least one element, got {shape}"
+    if quantization.needs_matrices and len(shape) < 2:
+        return f"expected at least 2 dims for blocks of {block[0]} rows, got {shape}"
+    if quantization.is_packed and (shape[-1] % 2 or (block and block[1] % 2)):
+        return f"expected rows and blocks of an even number of columns for {dtype}, got {shape} and {block}"
+    if power_of_two and scale_dtype != torch.float32:
+        return f"expected scales of torch.float32 for power_of_two, got {scale_dtype}"
+    if round_down and not (power_of_two or scale_dtype == torch.float8_e8m0fnu):
+        return f"expected scales that are powers of two for round_down, got {scale_dtype} without power_of_two"
+    if tensor_scale is not None:
+        if scale_dtype != torch.float8_e4m3fn:
+            return f"expected scales of torch.float8_e4m3fn for tensor_scale, got {scale_dtype}"
+        if reason := _operand("tensor_scale", tensor_scale, torch.float32, (), input):
+            return reason
+    if layout == LINEAR:
+        return None
+    if not block or block[1] == 0:
+        return f"expected blocks of several columns for scale_layout {layout!r}, got block {block}"
+    if quantization.is_swizzled and scale_dtype == torch.float32:
+        return f"expected scales of 8 bits for scale_layout {layout!r}, got {scale_dtype}"
+    if quantization.is_swizzled and quantization.needs_matrices:
+        return f"expected blocks of 1 row for scale_layout {layout!r}, got block {block}"
+    return None
+
+
+def _quantized(
+    input: Tensor,
+    shape: tuple[int, ...],
+    quantization: Quantization,
+    scale: Tensor | None,
+    tensor_scale: Tensor | None,
+) -> str | None:
+    """Whether a tensor of this shape, computed from the input, can be quantized so."""
+    if reason := _quantization(shape, quantization, tensor_scale, input):
+        return reason
+    block, _, scale_dtype, layout, power_of_two, _ = quantization
+    if scale is not None:
+        if scale_dtype != torch.float32 or layout != LINEAR or power_of_two:
+            got = f"{scale_dtype}, {layout!r} and {power_of_two}"
+            return f"expected scale_dtype, scale_layout and power_of_two only for scales that are computed, got {got} with scale"
+        return _operand("scale", scale, torch.float32, quantization.blocks(shape), input)
+    if not block:
+        return "expected a scale for a block of the whole tensor, got none"
+    blocks = quantization.blocks(shape)
+    if quantization.is_swizzled and blocks[-1] % 4:
+        return f"expected a multiple of 4 blocks in a row, as padding is not written, got {blocks[-1]}"
+    return None
+
+
+def not_a_block(block: object) -> str:
+    return f"expected block to be () or (rows, columns), of at least 1 row, with 0 for all columns, got {block!r}"
+
+
+def quantize(
+    input: Tensor, quantization: Quantization, scale: Tensor | None, tensor_scale: Tensor | None
+) -> str | None:
+    return _tensor("input", input) or _quantized(input, tuple(input.shape), quantization, scale, tensor_scale)
+
+
+def dequantize(
+    input: Tensor,
+    quantization: Quantization,
+    scale: Tensor,
+    tensor_scale: Tensor | None,
+    dtype: torch.dtype,
+    is_stored: bool = False,
+) -> str | None:
+    """``is_stored`` is whether the scales have the shape in which a kernel reads them."""
+    if not _is_on_gpu(input):
+        return f"expected input on a GPU, got it on {input.device}"
+    if reason := _one_of("dtype", dtype, _FLOATS):
+        return reason
+    shape = quantization.unpacked(tuple(input.shape)) if input.dim() else ()
+    names = "the type of input", "the type of scale"
+    if reason := _quantization(shape, quantization, tensor_scale, input, names):
+        return reason
+    expected = quantization.stored(shape) if is_stored else quantization.shown(shape)
+    return _operand("scale", scale, scale.dtype, expected, input)
+
+
+def rms_norm_quantize(
+    input: Tensor,
+    residual: Tensor | None,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None,
+    weight_offset: float,
+    quantization: Quantization,
+    scale: Tensor | None,
+    tensor_scale: Tensor | None,
+    output_dtype: torch.dtype | None,
+) -> str | None:
+    reason = (
+        rms_norm(input, normalized_shape, weight, weight_offset)
+        if residual is None
+        else add_rms_norm(input, residual, normalized_shape, weight, weight_offset)
+    )
+    if reason:
+        return reason
+    if quantization.needs_matrices and len(quantization.block) == 2:
+        return f"expected blocks of 1 row of what is normalized, got block {quantization.block}"
+    if output_dtype is not None and (reason := _one_of("output_dtype", output_dtype, _FLOATS)):
+        return reason
+    if quantization.is_packed and input.shape[-1] % 2:
+        return f"expected a last dim of even extent for {quantization.dtype}, got {tuple(input.shape)}"
+    rows = rows_of(tuple(input.shape), len(tuple(normalized_shape)))
+    return _quantized(input, rows, quantization, scale, tensor_scale)
+
+
+_SCORINGS = ("softmax", "sigmoid")
+
+
+def router(logits: Tensor, k: int, scoring: str, bias: Tensor | None, scale: float) -> str | None:
+    if reason := _one_of("scoring", scoring, _SCORINGS):
+        return reason
+    if logits.dim() == 0:
+        return "expected logits to have a dim of experts, got a number"
+    experts = logits.shape[-1]
+    most = min(MOST_OF_TOP_K, experts)
+    if not 1 <= k <= most:
+        return f"expected k between 1 and {most} of {experts} experts, got {k}"
+    # A tracer can compare numbers, but has no math.isfinite.
+    if not -math.inf < scale < math.inf:
+        return f"expected a finite scale, got {scale}"
+    if bias is not None:
+        if tuple(bias.shape) != (experts,):
+            return f"expected bias to have shape {(experts,)}, got {tuple(bias.shape)}"
+        if reason := _tensor("bias", bias, logits):
+            return reason
+    return _tensor("logits", logits)
+
+
+#: Why there is no kernel for a tensor whose gradient is wanted, without its name.
+WITHOUT_GRADIENTS = (
+    "expected tensors without gradients, which this function does not compute, got one that requires grad"
+)
+
+
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -169,8 +352,35 @@ def of_top_k(_: int, options: tuple, x: Tensor) -> str | None:
     return top_k(x, k, -1, True)
 
 
-def of_cross_entropy(
-    _: int, options: tuple, logits: Tensor, labels: Tensor, weight: Tensor | None
+def of_quantize(_: int, options: tuple, x: Tensor, scale: Tensor | None, tensor_scale: Tensor | None) -> str | None:
+    quantization, _ = options
+    return quantize(x, quantization, scale, tensor_scale)
+
+
+def of_dequantize(_: int, options: tuple, q: Tensor, scale: Tensor, tensor_scale: Tensor | None) -> str | None:
+    quantization, dtype, _ = options
+    return dequantize(q, quantization, scale, tensor_scale, dtype, is_stored=True)
+
+
+def of_rms_norm_quantize(
+    row_dims: int,
+    options: tuple,
+    x: Tensor,
+    residual: Tensor | None,
+    weight: Tensor | None,
+    scale: Tensor | None,
+    tensor_scale: Tensor | None,
 ) -> str | None:
+    _, weight_offset, quantization, dtype = options
+    row = _row(x, row_dims)
+    return rms_norm_quantize(x, residual, row, weight, weight_offset, quantization, scale, tensor_scale, dtype)
+
+
+def of_router(_: int, options: tuple, logits: Tensor, bias: Tensor | None) -> str | None:
+    k, scoring, _, scale = options
+    return router(logits, k, scoring, bias, scale)
+
+
+def of_cross_entropy(_: int, options: tuple, logits: Tensor, labels: Tensor, weight: Tensor | None) -> str | None:
     reduction, _, _, label_smoothing, z_loss, softcap, _ = options
     return cross_entropy(logits, labels, weight, None, None, reduction, label_smoothing, z_loss, softcap)
