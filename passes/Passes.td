@@ -982,8 +982,9 @@ def NormCacheInputs : RustPass<"norm-cache-inputs"> {
     reduction and is needed again after it. What the later phase needs is computed
     from the cached value, right before the phase's first use. No other value that
     depends on such a read and varies over a reduced dim lives from one phase to the
-    next, but for one of every 64 ops of a long chain. A phase's cache is made from
-    that of the phase before.
+    next, but for one of every 64 ops of a long chain, and what `arith.truncf` has
+    rounded to no more bits than a read in registers that no later phase needs in
+    any other way. A phase's cache is made from that of the phase before.
 
     **Leaves alone** reads of buffers that the schedule keeps elsewhere: a loop that
     passes over them again reads them again.

@@ -174,3 +174,54 @@ norm.kernel @sum_of_columns(%x: memref<64x64xbf16>, %g: memref<64x64xbf16>, %y: 
   %6 = norm.reduce add %4 over(%b) : f32
   norm.write %6, %z[%t] : memref<64xf32>
 }
+
+// -----
+
+// What is rounded to 16 bits stays in place of the row and the weights: nothing is multiplied again.
+// CHECK-LABEL: norm.kernel @rounded_row(
+// CHECK: %[[X:.*]] = norm.read %{{.*}} : memref<?x64xbf16>
+// CHECK-NEXT: norm.cache %[[X]] in register : bf16
+// CHECK: norm.reduce add
+// CHECK: %[[Y:.*]] = arith.truncf
+// CHECK: %[[KEPT:.*]] = norm.cache %[[Y]] in register : bf16
+// CHECK: norm.reduce max
+// CHECK-NEXT: arith.extf %[[KEPT]] : bf16 to f32
+// CHECK-NEXT: arith.mulf
+// CHECK-NOT: arith.mulf
+norm.kernel @rounded_row(%x: memref<?x64xbf16>, %w: memref<64xbf16>, %q: memref<?x64xf8E4M3FN>)
+    space(%m = dim(%x, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%m, %t] : memref<?x64xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%t) : f32
+  %3 = arith.mulf %1, %2 : f32
+  %4 = norm.read %w[%t] : memref<64xbf16>
+  %5 = arith.extf %4 : bf16 to f32
+  %6 = arith.mulf %3, %5 : f32
+  %7 = arith.truncf %6 : f32 to bf16
+  %8 = arith.extf %7 : bf16 to f32
+  %9 = norm.reduce max %8 over(%t) : f32
+  %10 = arith.mulf %8, %9 : f32
+  %11 = arith.truncf %10 : f32 to f8E4M3FN
+  norm.write %11, %q[%m, %t] : memref<?x64xf8E4M3FN>
+}
+
+// -----
+
+// The row is needed later too, so that keeping what is rounded would take registers for both.
+// CHECK-LABEL: norm.kernel @row_needed_later(
+// CHECK: %[[X:.*]] = norm.read %{{.*}} : memref<?x64xbf16>
+// CHECK-COUNT-2: norm.cache %{{.*}} in register : bf16
+// CHECK-NOT: norm.cache
+norm.kernel @row_needed_later(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
+    space(%m = dim(%x, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%m, %t] : memref<?x64xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%t) : f32
+  %3 = arith.mulf %1, %2 : f32
+  %7 = arith.truncf %3 : f32 to bf16
+  %8 = arith.extf %7 : bf16 to f32
+  %9 = norm.reduce max %8 over(%t) : f32
+  %10 = arith.mulf %8, %9 : f32
+  %11 = arith.addf %10, %1 : f32
+  norm.write %11, %y[%m, %t] : memref<?x64xf32>
+}

@@ -5,6 +5,9 @@
 //! right before the phase's first use. All of them are pure, so the clones equal the originals. That costs their arithmetic again and
 //! saves registers: a bf16 row stays 16 bits wide from one phase to the next, or in shared memory.
 //!
+//! A value that is rounded to as few bits as a read in registers takes the read's place where nothing later needs the read itself: the
+//! normalized row that is quantized takes no more registers than the row, none for its weights, and is not computed again.
+//!
 //! A reduction over a loop of terms that depend on values kept in shared memory accumulates them in the last phase, where these values
 //! pass through registers again: a norm's gradient adds up dy * x * rstd where it computes dx.
 
@@ -12,9 +15,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use melior::{
     Error,
-    ir::{Operation, OperationRef, Value, operation::OperationLike},
+    ir::{Operation, OperationRef, Value, ValueLike, operation::OperationLike},
 };
-use norma_dialects::norm::{CacheOp, CachePlace, DimRole, KernelOp, ReduceOp};
+use norma_dialects::{
+    norm::{CacheOp, CachePlace, DimRole, KernelOp, ReduceOp},
+    op_name,
+};
 
 use crate::{
     kernel::{positions::Positions, space::Space},
@@ -22,6 +28,7 @@ use crate::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassResult},
+        types,
         values::key,
         walk,
     },
@@ -56,9 +63,11 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
         };
     }
     let count = places.len();
+    let mut narrow = places.keys().copied().collect::<Positions>();
+    narrow.join(&rounded_values(space, &places));
     let mut recomputation = Recomputation {
         space,
-        kept: kept(space, places.keys().copied().collect()),
+        kept: kept(space, narrow),
         places,
         operands: space.ops.iter().map(|op| op.operands().collect()).collect(),
         caches: HashMap::new(),
@@ -72,14 +81,65 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
     Ok(count)
 }
 
+/// Positions of the roundings to floats of fewer bits whose results stay in place of the reads in registers that they are computed from.
+/// Each has as many elements as one of these reads, of no more bits, and later phases need none of the reads but through it.
+fn rounded_values(space: &Space<'_, '_>, places: &HashMap<usize, CachePlace>) -> Positions {
+    let mut found = Positions::default();
+    for (position, op) in space.ops.iter().enumerate() {
+        let Some(Ok(value)) = (op_name(*op) == "arith.truncf").then(|| op.result(0)) else {
+            continue;
+        };
+        let value: Value = value.into();
+        let leaves = space.leaves(value);
+        let reads = leaves
+            .iter()
+            .filter(|leaf| places.contains_key(leaf))
+            .collect::<Vec<_>>();
+        let is_in_register = |read: &usize| places.get(read) == Some(&CachePlace::Register);
+        let is_as_wide = |read: &usize| {
+            let read = space.ops[*read].result(0).map(Value::from);
+            read.is_ok_and(|read| {
+                space.dims_of(read) == space.dims_of(value)
+                    && types::bit_width(value.r#type()) <= types::bit_width(read.r#type())
+            })
+        };
+        if reads.iter().all(is_in_register) && reads.iter().any(is_as_wide) {
+            found.insert(position);
+            if needs_reads_after(space, &reads, space.phase_of(value), &found) {
+                found.remove(position);
+            }
+        }
+    }
+    found
+}
+
+/// Whether an op of a later phase than `phase` needs one of `reads` other than through the results of `kept`.
+fn needs_reads_after(space: &Space<'_, '_>, reads: &[usize], phase: usize, kept: &Positions) -> bool {
+    let mut hangs_on_read = vec![false; space.ops.len()];
+    for (position, op) in space.ops.iter().enumerate() {
+        let of_operands = |operand: Value<'_, '_>| {
+            let definition = space.definition(operand);
+            definition.is_some_and(|definition| hangs_on_read[definition])
+        };
+        let is_later = space.phase_of_op(*op) > phase;
+        let is_cut = kept.contains(position) || ReduceOp::from_op(*op).is_some();
+        let hangs = reads.contains(&position) || op.operands().any(of_operands);
+        if is_later && hangs {
+            return true;
+        }
+        hangs_on_read[position] = hangs && !is_cut;
+    }
+    false
+}
+
 /// The longest chain of ops that is computed again for each phase. A value at the end of a longer one, as of a row from which one
 /// reduction after another is subtracted, is kept itself: were all of it computed again, kernels would grow with the square of the
 /// number of their phases.
 const LONGEST_CHAIN: usize = 64;
 
-/// Positions of the ops whose results stay from one phase to the next: the reused reads, and one op of each [`LONGEST_CHAIN`].
-fn kept(space: &Space<'_, '_>, reused: Positions) -> Positions {
-    let mut kept = reused;
+/// Positions of the ops whose results stay from one phase to the next: those of `narrow`, and one op of each [`LONGEST_CHAIN`].
+fn kept(space: &Space<'_, '_>, narrow: Positions) -> Positions {
+    let mut kept = narrow;
     let mut lengths = vec![0; space.ops.len()];
     for (position, op) in space.ops.iter().enumerate() {
         let hangs_on_kept = |value: Value<'_, '_>| space.leaves(value).shared(&kept).next().is_some();
