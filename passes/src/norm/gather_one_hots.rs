@@ -3,7 +3,7 @@
 //! Matches `reduce add` over a dim of `select(dim == index, value, 0)`, and `reduce or` of `dim == index`, where the index does not vary
 //! over the dim: the logit of a row's label. At each element the comparison, the selection and the sum take three instructions or more,
 //! and a kernel that only reads its row has about fourteen for each before it issues instructions for longer than its bytes take on an
-//! H100 (two bytes an element, 4.2 TB/s, 132 SMs of four schedulers at 1.755 GHz). The gather reads a sector that the row's own read
+//! H200 (two bytes an element, 4.2 TB/s, 132 SMs of four schedulers at 1.755 GHz). The gather reads a sector that the row's own read
 //! brings as well.
 //!
 //! The value is computed anew at the index: from the elements there, which `norm.gather` reads, and from what does not vary over the
