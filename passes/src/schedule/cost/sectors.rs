@@ -24,7 +24,9 @@ pub(super) struct SectorUse {
     /// Neighbouring bytes in one request of a warp.
     pub(super) run_of_request: f64,
     /// Neighbouring bytes that a CTA holds at a time.
-    run_of_tile: f64,
+    pub(super) run_of_tile: f64,
+    /// Whether the next CTA, which runs at the same time, continues the run.
+    pub(super) is_run_on: bool,
     /// How the tile would be exchanged through shared memory; `None` if it is too large for that.
     exchange: Option<Exchange>,
 }
@@ -89,6 +91,7 @@ impl SectorUse {
             tile: share(of_tile),
             run_of_request: (of_request * access.bytes) as f64,
             run_of_tile: (of_tile * access.bytes) as f64,
+            is_run_on,
             exchange: Exchange::of(access, dims),
             run: if is_run_on {
                 RUN

@@ -337,6 +337,23 @@ fn short_runs_lose_with_each_halving() {
 }
 
 #[test]
+fn writes_in_short_parts_lose_even_where_the_next_cta_goes_on() {
+    let parts = |warps| {
+        let columns: &[_] = &[(Grid, 0), (Lane, 32), (Vector, 2)];
+        let blocks: &[_] = &[(Grid, 0), (Warp, warps)];
+        of(
+            "short runs",
+            &quantise_transposed(16384, 256),
+            &[columns, blocks, &[(Register, 32)]],
+        )
+    };
+    // About a third of the bytes are written, 32 by each warp of a row.
+    assert!((parts(4) - parts(8) - 3.2).abs() < 0.2);
+    assert!((parts(2) - parts(4) - 3.2).abs() < 0.2);
+    assert!(is_near(parts(8), parts(16)));
+}
+
+#[test]
 fn a_tile_that_is_written_across_its_lanes_is_exchanged() {
     let tile: [&[_]; 2] = [
         &[(Grid, 0), (Warp, 8), (Lane, 4)],
