@@ -90,11 +90,10 @@ pub(crate) fn combined<'c: 'a, 'a>(
     let mut tuple = Vec::with_capacity(tiles.len());
     for (tile, is_constant) in tiles.iter().zip(&are_constant) {
         let element = types::element(tile.r#type());
-        tuple.push(match (is_constant, types::is_float(element)) {
-            (true, _) => scalar(b, *tile)?,
+        tuple.push(match is_constant {
+            true => scalar(b, *tile)?,
             // The constant results do not depend on this element, so any value will do.
-            (false, true) => b.float(element, 0.0),
-            (false, false) => b.integer(element, 0),
+            false => b.zero(element),
         });
     }
     for _ in 0..count.unsigned_abs().max(1).ilog2() {

@@ -28,7 +28,7 @@ use mlir_sys::{
 };
 use norma_dialects::op_name;
 
-use super::{context, values::is_unused};
+use super::{context, types, values::is_unused};
 
 /// Builds ops at an insertion point, which moves behind each new op.
 #[derive(Debug)]
@@ -263,6 +263,14 @@ impl<'c, 'a> Builder<'c, 'a> {
     /// `arith.constant` of a floating-point type, rounded from `value`.
     pub fn float(&self, ty: Type<'c>, value: f64) -> Value<'c, 'a> {
         self.constant(FloatAttribute::new(self.context, ty, value).into(), ty)
+    }
+
+    /// `arith.constant` of zero, of an integer, index or floating-point type.
+    pub fn zero(&self, ty: Type<'c>) -> Value<'c, 'a> {
+        match types::is_float(ty) {
+            true => self.float(ty, 0.0),
+            false => self.integer(ty, 0),
+        }
     }
 
     /// `arith.constant` of any typed attribute.

@@ -80,7 +80,6 @@ type Gathers<'c, 'a> = HashMap<(usize, usize), (Value<'c, 'a>, Value<'c, 'a>)>;
 /// A reduction over the dim `dim` whose operand is neutral but at one point of it.
 struct OneHot<'c, 'a> {
     reduce: OperationRef<'c, 'a>,
-    result: Value<'c, 'a>,
     dim: usize,
     /// The position along the dim, of type index or of integers.
     index: Value<'c, 'a>,
@@ -128,7 +127,6 @@ impl<'c: 'a, 'a> OneHot<'c, 'a> {
         let read = *sources.reads.iter().chain(&space.ops).find(is_usable)?;
         Some(Self {
             reduce: reduce.op(),
-            result: *reduce.results().first()?,
             dim,
             index,
             value,
@@ -156,14 +154,10 @@ impl<'c: 'a, 'a> OneHot<'c, 'a> {
                 let there = element.value(value)?;
                 let ty = there.r#type();
                 let b = &element.b;
-                let zero = match types::is_float(ty) {
-                    true => b.float(ty, 0.0),
-                    false => b.integer(ty, 0),
-                };
-                b.value("arith.select", &[is_inside, there, zero], ty)
+                b.value("arith.select", &[is_inside, there, b.zero(ty)], ty)
             }
         };
-        element.b.replace_all_uses(self.result, result);
+        element.b.replace_all_uses(self.reduce.result(0)?.into(), result);
         Ok(())
     }
 

@@ -297,13 +297,17 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             return Ok(*size);
         }
         let (buffer, axis) = self.space.sizes[symbol];
-        let memref = self.entry.argument(buffer)?.into();
-        // At the start, so that it is there for every scope.
-        let b = Builder::at_start(self.entry, self.space.location());
-        let axis = b.index(axis as i64);
-        let size = b.value("memref.dim", &[memref, axis], Type::index(b.context()));
+        let size = self.dynamic_size(buffer, axis)?;
         self.sizes.insert(symbol, size);
         Ok(size)
+    }
+
+    /// The size of a dynamic axis of the buffer at a position, computed at the start, so that it is there for every scope.
+    fn dynamic_size(&self, buffer: usize, axis: usize) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let memref = self.entry.argument(buffer)?.into();
+        let b = Builder::at_start(self.entry, self.space.location());
+        let axis = b.index(axis as i64);
+        Ok(b.value("memref.dim", &[memref, axis], Type::index(b.context())))
     }
 
     /// The coordinate of the current CTA along an axis that is spread over the CTAs of its cluster.

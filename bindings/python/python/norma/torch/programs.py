@@ -91,6 +91,16 @@ def _offset(weight_offset: float) -> str | None:
     return _f32(weight_offset) if weight_offset else None
 
 
+def _sum(program: _Program, rows: str, residual: torch.dtype | None) -> str:
+    """Takes x and, where there is one, the residual; what is normalized, which is then their sum h."""
+    x = program.input("x", rows)
+    if not residual:
+        return x
+    added = program.input("residual", rows)
+    program.line(f"%h = arith.addf {x}, {added} : {rows}")
+    return "%h"
+
+
 def rms_norm(
     row: tuple[int, ...],
     x: torch.dtype,
@@ -105,11 +115,7 @@ def rms_norm(
     program = _Program("add_rms_norm" if residual else "rms_norm")
     width = math.prod(row)
     rows = _tensor(x, None, width)
-    normalized = program.input("x", rows)
-    if residual:
-        added = program.input("residual", rows)
-        program.line(f"%h = arith.addf {normalized}, {added} : {rows}")
-        normalized = "%h"
+    normalized = _sum(program, rows, residual)
     operands = program.operand("weight", _tensor(weight, width)) if weight else ""
     types = program.result("y", _tensor(dtype or x, None, width))
     values = "%y"
@@ -537,11 +543,7 @@ def rms_norm_quantize(
     program = _Program("add_rms_norm_quantize" if residual else "rms_norm_quantize")
     width = math.prod(row)
     rows, wide = _tensor(x, None, width), _tensor(torch.float32, None, width)
-    normalized = program.input("x", rows)
-    if residual:
-        added = program.input("residual", rows)
-        program.line(f"%h = arith.addf {normalized}, {added} : {rows}")
-        normalized = "%h"
+    normalized = _sum(program, rows, residual)
     operands = program.operand("weight", _tensor(weight, width)) if weight else ""
     attributes = _attributes(eps=_f32(eps), weight_offset=_offset(weight_offset))
     value = "%y" if dtype == torch.float32 else "%wide"

@@ -79,7 +79,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             self.define(result, translated);
             return Ok(());
         }
-        let other = local.guards.map(|_| self.zero(element));
+        let other = local.guards.map(|_| self.b.zero(element));
         self.nests_entered[position] += 1;
         let turn = Turn {
             nest: self.nests_entered[position],
@@ -444,13 +444,5 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             }
         }
         Some((address, is_unknown))
-    }
-
-    fn zero(&self, element: Type<'c>) -> Value<'c, 'a> {
-        if types::is_float(element) {
-            self.b.float(element, 0.0)
-        } else {
-            self.b.integer(element, 0)
-        }
     }
 }

@@ -3,7 +3,7 @@
 use melior::ir::{BlockLike, Type, Value, ValueLike, r#type::IntegerType};
 use norma_dialects::{gl, norm::GatherOp};
 
-use crate::mlir::{builder::Builder, comparison::IntegerPredicate, pass::PassError, types};
+use crate::mlir::{comparison::IntegerPredicate, pass::PassError, types};
 
 use super::{Body, Translated};
 
@@ -74,13 +74,6 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         if let Some(Some(size)) = shape.get(axis) {
             return Ok(self.b.index(*size));
         }
-        let memref = self.entry.argument(self.buffer_position(buffer)?)?.into();
-        // At the start, so that equal sizes are one value for every scope.
-        let b = Builder::at_start(self.entry, self.space.location());
-        Ok(b.value(
-            "memref.dim",
-            &[memref, b.index(axis as i64)],
-            Type::index(b.context()),
-        ))
+        self.dynamic_size(self.buffer_position(buffer)?, axis)
     }
 }
