@@ -1162,18 +1162,19 @@ def GlPrefetchLoads : RustPass<"gl-prefetch-loads"> {
   let description = [{
     In a kernel with `gl.stages = 2` that copies nothing to shared memory, the tiles that a loop loads become loop-carried. The
     prologue loads the first ones, and each step begins with the loads of the next step. Their latency is then hidden behind the
-    step's own arithmetic and synchronization.
+    step's own arithmetic and synchronization. In a kernel that copies to shared memory in stages, the same is done in the loops that
+    copy, to the loads of at most four registers a thread: a step whose rows are in shared memory already would otherwise wait for
+    the mean of each.
 
     **Requires** that a step loads nothing that an earlier one has stored.
 
-    **Guarantees** that each load directly in a loop's body whose address follows from the step's number, by scalar arithmetic, is
+    **Guarantees** that each such load directly in a loop's body whose address follows from the step's number, by scalar arithmetic, is
     one step ahead of its use, and that nothing is read beyond the last step: each such load gets an additional guard that steps are
-    left. A kernel with such loops has `gl.min_ctas_per_sm`, which is set to 1 if it had none: otherwise the assembler would delay
-    the loads to save registers. `gl.stages` is removed.
+    left. A kernel without copies that has such loads has `gl.min_ctas_per_sm`, which is set to 1 if it had none: otherwise the
+    assembler would delay the loads to save registers. Its `gl.stages` is removed, that of other kernels is left to `gl-pipeline`.
 
     **Leaves alone** loops that are known to have at most one step; with a remark, loads that are the same in each step, whose address
-    depends on earlier steps, or whose buffer the loop stores to; and kernels that copy to shared memory (`gl-pipeline`). Each part of
-    a peeled loop has a prologue of its own.
+    depends on earlier steps, or whose buffer the loop stores to. Each part of a peeled loop has a prologue of its own.
 
     ```mlir
     %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<1x2048xf32, #rows>) {
@@ -1734,26 +1735,24 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
 def NvvmContractSums : RustPass<"nvvm-contract-sums", "gpu.module"> {
   let summary = "Contract products and sums to fma, and forbid later passes to do so";
   let description = [{
-    The flag `contract` on an addition leaves open whether a product that it adds
-    is rounded first. LLVM and ptxas would each decide that by themselves, and so
-    decide the last bit of results. This pass decides it: whatever may be fused
-    into an fma is. From here on the text of a kernel fixes every bit of its
-    results, so that the simulator and a GPU agree.
+    Whether a product that is added is rounded first, LLVM and ptxas would each decide by themselves, and so decide the last bit of
+    results. This pass decides it: by `fp-contract=fast`, an fma takes the place of every sum or difference of a product that nothing
+    else uses; by `on`, only of those that have the flag `contract`. From here on the text of a kernel fixes every bit of its results,
+    so that the simulator and a GPU agree.
 
-    The addition's flag alone decides; the product needs none. A reduction's
-    additions have it, because the op leaves the rounding of a product that
-    is summed open.
+    An fma rounds once in place of twice, and is one instruction in place of two: the walk of LayerNorm's gradient has a quarter fewer
+    instructions. The addition's flag alone matters; the product needs none. The sequences by which approximations of functions round
+    are not written yet, and so stay as they will be: this comes before `convert-math-to-nvvm-approx`.
 
     **Requires** that tiles are vectors already: it comes after
     `convert-gl-to-nvvm`.
 
-    **Guarantees** that an `arith.addf` with `contract` one of whose operands
-    is an `arith.mulf`, or an element of one, is an `llvm.intr.fma`; and that
-    no op of `arith` or `math` has the flag any more. LLVM prints `add.rn` and
-    `mul.rn` for what has no such flag, and ptxas leaves those as they are
+    **Guarantees** that an `arith.addf` or `arith.subf` of f32 or f64, with the flag or by `fast`, one of whose operands is an
+    `arith.mulf` without other uses, or an element of one, is a `math.fma`; and that no op of `arith` or `math` has the flag any more.
+    LLVM prints `add.rn` and `mul.rn` for what has no such flag, and ptxas leaves those as they are
     (PTX ISA, *Floating Point Instructions: add*).
 
-    **Leaves alone** every other flag, and additions without this one.
+    **Leaves alone** every other flag, other types, and products that are used more than once, which would be computed all the same.
 
     ```mlir
     %2 = arith.mulf %0, %0 : vector<2xf32>
@@ -1763,11 +1762,15 @@ def NvvmContractSums : RustPass<"nvvm-contract-sums", "gpu.module"> {
     %2 = arith.mulf %0, %0 : vector<2xf32>
     %3:2 = vector.to_elements %2 : vector<2xf32>
     %4:2 = vector.to_elements %0 : vector<2xf32>
-    %5 = llvm.intr.fma(%4#1, %4#1, %3#0) {fastmathFlags = #llvm.fastmath<nsz>} : (f32, f32, f32) -> f32
+    %5 = math.fma %4#1, %4#1, %3#0 fastmath<nsz> : f32
     ```
   }];
-  let statistics = [
-    Statistic<"numFused", "num-fused", "Additions fused with a product">
+  let options = [
+    Option<"fpContract", "fp-contract", "std::string", /*default=*/"\"fast\"",
+           "Which sums of products become fma: fast for all, on for those with the flag contract">,
   ];
-  let dependentDialects = ["llvm", "vector"];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Additions and subtractions fused with a product">
+  ];
+  let dependentDialects = ["arith", "math", "vector"];
 }

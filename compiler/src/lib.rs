@@ -23,5 +23,5 @@ pub use norma_targets as target;
 
 pub use error::{Error, Kind, Result};
 pub use level::Level;
-pub use options::CompileOptions;
+pub use options::{CompileOptions, FpContract};
 pub use target::Target;

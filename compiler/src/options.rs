@@ -1,6 +1,8 @@
 //! The options of a compilation.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use crate::level::Level;
 use crate::target::Target;
@@ -19,6 +21,8 @@ pub struct CompileOptions {
     pub by_size: bool,
     /// The register counts of schedules that have been assembled, which replace the cost model's estimates.
     pub assembled: Vec<Assembled>,
+    /// Which sums of products become fma.
+    pub fp_contract: FpContract,
     /// Whether a bundle keeps the modules of level `nvvm` from which its cubins were generated, for a simulator.
     pub keep_nvvm: bool,
     /// Whether a bundle keeps the PTX from which its cubins were assembled, for devices that no cubin fits.
@@ -49,6 +53,44 @@ impl Assembled {
     }
 }
 
+/// Which sums and differences of a product are computed by an fma, which rounds once, in place of a product and a sum, which round
+/// twice. The names are those of clang's `-ffp-contract`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FpContract {
+    /// All of them.
+    #[default]
+    Fast,
+    /// Those whose addition has the flag `contract`.
+    On,
+}
+
+impl FpContract {
+    /// The name in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::On => "on",
+        }
+    }
+}
+
+impl FromStr for FpContract {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        [Self::Fast, Self::On]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+            .ok_or_else(|| format!("expected 'fast' or 'on', got '{name}'"))
+    }
+}
+
+impl fmt::Display for FpContract {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
 impl CompileOptions {
     /// The options that influence the compiled code, as `normac` takes them. Options that only affect reports, the choice
     /// among assemblers of one release, and results collected during the compilation of a bundle are left out.
@@ -56,6 +98,9 @@ impl CompileOptions {
         let mut arguments = vec![format!("--target={}", self.target.name)];
         if self.from != Level::Tensor {
             arguments.push(format!("--from={}", self.from));
+        }
+        if self.fp_contract != FpContract::default() {
+            arguments.push(format!("--fp-contract={}", self.fp_contract.name()));
         }
         arguments.extend(
             self.schedules
@@ -81,6 +126,7 @@ impl CompileOptions {
             schedules: Vec::new(),
             by_size: false,
             assembled: Vec::new(),
+            fp_contract: FpContract::default(),
             keep_nvvm: false,
             keep_ptx: false,
             line_info: false,

@@ -103,7 +103,7 @@ const STEPS: &[Step] = &[
         to: Level::Nvvm,
         passes: &[
             "gpu.module(convert-gl-to-nvvm)",
-            "gpu.module(nvvm-contract-sums)",
+            "gpu.module(nvvm-contract-sums{fp-contract=$fp-contract})",
             "gpu.module(convert-math-to-nvvm-approx)",
             "canonicalize",
             "cse",
@@ -199,6 +199,7 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
             .replace("{explain=$explain}", ""),
     };
     pass.replace("$target", options.target.name)
+        .replace("$fp-contract", options.fp_contract.name())
         .replace("$shared", &options.target.shared_per_cta.to_string())
 }
 

@@ -2,7 +2,7 @@
 
 use norma_compiler::compile::Input;
 use norma_compiler::provenance::of;
-use norma_compiler::{CompileOptions, Level, Target};
+use norma_compiler::{CompileOptions, FpContract, Level, Target};
 
 #[test]
 fn what_decides_the_kernels_is_in_it_and_nothing_else() {
@@ -24,6 +24,7 @@ fn what_decides_the_kernels_is_in_it_and_nothing_else() {
     for other in [
         options("sm_80"),
         set(|options| options.by_size = true),
+        set(|options| options.fp_contract = FpContract::On),
         set(|options| options.keep_nvvm = true),
         set(|options| options.keep_ptx = true),
         set(|options| options.line_info = true),

@@ -1,5 +1,4 @@
 // RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-prefetch-loads | FileCheck %s
-// RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-prefetch-loads --gl-prefetch-loads | FileCheck %s
 //
 // Loops carry the tiles that they load: each step begins with the loads of the next step.
 
@@ -126,23 +125,29 @@ gpu.module @kernels {
 
 // -----
 
-// The stages of copies to shared memory do not apply to tiles in registers.
-// CHECK-LABEL: gpu.func @ring
-// CHECK: scf.for
-// CHECK: gl.load
-// CHECK-NOT: gl.load
-#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [], block = []>
-!tile = !gl.memdesc<64xf32, #gl.plain<order = [0]>>
+// Beside a ring in shared memory, what takes few registers is loaded ahead, and the rest, like the ring's stages, is left alone.
+// CHECK-LABEL: gpu.func @beside_a_ring
+// CHECK-SAME: gl.stages = 3
+// CHECK: %[[FIRST:.*]] = gl.load %[[MEANS:[a-z0-9]+]] at
+// CHECK: scf.for {{.*}} iter_args(%[[MEAN:.*]] = %[[FIRST]])
+// CHECK: gl.load %[[MEANS]] at
+// CHECK: gl.copy_to_shared
+// CHECK: %[[Y:.*]] = gl.load %{{.*}} : memref<?x1024xf32>
+// CHECK: "test.use"(%{{.*}}, %[[Y]], %[[MEAN]])
+#row = #gl.linear<register = [[1], [2], [4], [256], [512]], lane = [[8], [16], [32], [64], [128]], warp = [], block = []>
+#one = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [], block = []>
+!row = !gl.memdesc<1024xf32, #gl.plain<order = [0]>>
 gpu.module @kernels {
-  gpu.func @ring(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %n: index) kernel attributes {gl.num_warps = 1 : i64, gl.stages = 2 : i64} {
+  gpu.func @beside_a_ring(%x: memref<?x1024xf32>, %y: memref<?x1024xf32>, %means: memref<?xf32>, %m: index) kernel attributes {gl.num_warps = 1 : i64, gl.stages = 3 : i64} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    scf.for %i = %c0 to %n step %c1 {
-      %m = gl.local_alloc : !tile
-      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by bulk : memref<?x64xf32>, !tile
-      %t = gl.local_load %m : !tile -> tensor<64xf32, #row>
-      %u = gl.load %y at affine_map<(i, n) -> (i, n)>(%i) : memref<?x64xf32> -> tensor<64xf32, #row>
-      "test.use"(%t, %u) : (tensor<64xf32, #row>, tensor<64xf32, #row>) -> ()
+    scf.for %i = %c0 to %m step %c1 {
+      %s = gl.local_alloc : !row
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %s by bulk : memref<?x1024xf32>, !row
+      %t = gl.local_load %s : !row -> tensor<1024xf32, #row>
+      %u = gl.load %y at affine_map<(i, n) -> (i, n)>(%i) : memref<?x1024xf32> -> tensor<1024xf32, #row>
+      %mean = gl.load %means at affine_map<(i, n) -> (i)>(%i) : memref<?xf32> -> tensor<1xf32, #one>
+      "test.use"(%t, %u, %mean) : (tensor<1024xf32, #row>, tensor<1024xf32, #row>, tensor<1xf32, #one>) -> ()
     }
     gpu.return
   }

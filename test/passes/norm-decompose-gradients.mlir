@@ -13,7 +13,8 @@
 // CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %[[X]], %[[G]] : f32
 // CHECK-NEXT: norm.reduce add %[[PRODUCT]] over(%[[N]]) : f32
 // CHECK: %[[H:.*]] = arith.mulf %[[X]], %[[RSTD]] : f32
-// CHECK: %[[ACROSS:.*]] = arith.subf %[[G]], %{{.*}} : f32
+// CHECK: %[[WEIGHTED:.*]] = arith.mulf %[[DY]], %{{.*}} : f32
+// CHECK: %[[ACROSS:.*]] = arith.subf %[[WEIGHTED]], %{{.*}} : f32
 // CHECK-NEXT: %[[DX:.*]] = arith.mulf %[[ACROSS]], %[[RSTD]] : f32
 // CHECK: norm.write %{{.*}}[%[[M]], %[[N]]]
 // CHECK: %[[TERM:.*]] = arith.mulf %[[DY]], %[[H]] : f32
@@ -32,10 +33,12 @@ func.func @rms_norm_grad(%x: tensor<?x64xbf16>, %dy: tensor<?x64xbf16>, %w: tens
 // CHECK-LABEL: @layer_norm_grad(
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
 // CHECK: %[[MEAN:.*]] = norm.read %{{.*}}[%[[M]]] : tensor<?xf32>
-// CHECK: arith.subf %{{.*}}, %[[MEAN]] : f32
+// CHECK: %[[CENTRED:.*]] = arith.subf %{{.*}}, %[[MEAN]] : f32
 // CHECK: %[[RSTD:.*]] = norm.read %{{.*}}[%[[M]]] : tensor<?xf32>
 // CHECK-COUNT-2: norm.reduce add %{{.*}} over(%[[N]]) : f32
-// CHECK: %[[DX:.*]] = arith.mulf %{{.*}}, %[[RSTD]] : f32
+// CHECK: %[[BUT_MEAN:.*]] = arith.subf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[ACROSS:.*]] = arith.subf %[[BUT_MEAN]], %{{.*}} : f32
+// CHECK: %[[DX:.*]] = arith.mulf %[[ACROSS]], %[[RSTD]] : f32
 // CHECK: %[[SUM:.*]] = arith.addf %[[DX]], %{{.*}} : f32
 // CHECK: norm.write %[[SUM]]
 // CHECK: norm.reduce add %{{.*}} over(%[[M]]) : f32

@@ -1,9 +1,11 @@
 //! `nvvm-contract-sums`: decides which sums of products become fma, so that nothing later decides it again.
 //!
-//! Matches an `arith.addf` that has `contract` and adds a product: an `arith.mulf`, or an element of a vector of products that
-//! `vector.to_elements` takes apart. If both operands are products, the right one is fused, since that is where a reduction's
-//! chains have the next element. The flag is then removed from every op. The factors are taken apart once for each vector, and
-//! the product stays for its other users, so that no sum costs an instruction more than before.
+//! Matches an `arith.addf` or `arith.subf` of f32 or f64 that adds or subtracts a product which nothing else uses: an
+//! `arith.mulf`, or an element of a vector of products that `vector.to_elements` takes apart. By `fp-contract=fast` all of them
+//! become fma, by `on` those with the flag `contract`. If both operands are products, the right one is fused, since that is where
+//! a reduction's chains have the next element. The flag is then removed from every op. A product with other users has to be
+//! computed anyway, so that fusing it would save nothing and keep its factors alive. The difference of two products stays: if they
+//! are equal it is 0, as whoever subtracts means of equal elements expects, and by an fma it would be the rounding of one of them.
 
 use std::collections::HashMap;
 
@@ -15,9 +17,10 @@ use melior::ir::{
 use crate::{
     mlir::{
         builder::Builder,
+        diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
         types,
-        values::key,
+        values::{definition, key, uses},
         walk,
     },
     table::{NvvmContractSums, NvvmContractSumsStatistic},
@@ -30,30 +33,66 @@ const FLAGS: &str = "fastmath";
 const FAST_BUT_CONTRACT: &str = "reassoc,nnan,ninf,nsz,arcp,afn";
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NvvmContractSums>) -> PassResult<'c> {
+    let is_fast = match cx.options().fp_contract.as_str() {
+        "fast" => true,
+        "on" => false,
+        other => {
+            let message = format!("expected fp-contract to be 'fast' or 'on', got '{other}'");
+            return Err(Diagnostic::user(op.location(), message).into());
+        }
+    };
     let mut factors = Factors::default();
     for op in walk::post_order(op) {
-        let Some(flags) = flags_without_contract(op) else {
+        let flags = flags_without_contract(op);
+        if let Some(flags) = &flags {
+            let text = format!("#arith.fastmath<{flags}>");
+            let flags = Attribute::parse(cx.context(), &text);
+            let flags = flags.ok_or_else(|| PassError::Internal(format!("'{text}' are no flags")))?;
+            Builder::before(op).set_attribute(op, FLAGS, flags);
+        }
+        if flags.is_none() && !is_fast {
+            continue;
+        }
+        let Some(sum) = Sum::of(op)? else {
             continue;
         };
-        let parse = |dialect: &str| {
-            let text = format!("#{dialect}.fastmath<{flags}>");
-            Attribute::parse(cx.context(), &text)
-                .ok_or_else(|| PassError::Internal(format!("'{text}' are no flags")))
-        };
-        let b = Builder::before(op);
-        if walk::has_name(op, "arith.addf")
-            && let Some((product, addend)) = factors.of_sum(op)?
-        {
-            let operands = [product.0, product.1, addend];
-            let flags = [("fastmathFlags", parse("llvm")?)];
-            let fused = b.value_with("llvm.intr.fma", &operands, addend.r#type(), &flags);
-            b.replace(op, &[fused]);
+        if let Some([a, b, c]) = factors.of_sum(op, sum)? {
+            let flags: Vec<_> = op
+                .attribute(FLAGS)
+                .map(|flags| (FLAGS, flags))
+                .into_iter()
+                .collect();
+            let builder = Builder::before(op);
+            let fused = builder.value_with("math.fma", &[a, b, c], c.r#type(), &flags);
+            builder.replace(op, &[fused]);
             cx.count(NvvmContractSumsStatistic::NumFused, 1);
-        } else {
-            b.set_attribute(op, FLAGS, parse("arith")?);
         }
     }
     Ok(())
+}
+
+/// What an addition or a subtraction does with its right operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sum {
+    Added,
+    Subtracted,
+}
+
+impl Sum {
+    /// `None` for an op that is neither, or of a type whose fma not every target has.
+    fn of(op: OperationRef<'_, '_>) -> Result<Option<Self>, melior::Error> {
+        if !walk::has_name(op, "arith.addf") && !walk::has_name(op, "arith.subf") {
+            return Ok(None);
+        }
+        let element = types::element(op.result(0)?.r#type());
+        if types::bit_width(element).is_none_or(|bits| bits < 32) {
+            return Ok(None);
+        }
+        Ok(Some(match walk::has_name(op, "arith.addf") {
+            true => Self::Added,
+            false => Self::Subtracted,
+        }))
+    }
 }
 
 /// The flags that an op with `contract` keeps, as the attributes spell them; `None` for an op without it.
@@ -74,6 +113,33 @@ fn flags_without_contract(op: OperationRef<'_, '_>) -> Option<String> {
     }
 }
 
+/// What a value is the product of.
+struct Multiplied<'c, 'a> {
+    /// The `arith.mulf`.
+    multiplication: OperationRef<'c, 'a>,
+    /// Which element of its vector the value is; `None` for all of it.
+    element: Option<usize>,
+}
+
+/// The multiplication that a value is the result of, or an element of the result.
+fn product<'c: 'a, 'a>(value: Value<'c, 'a>) -> Result<Option<Multiplied<'c, 'a>>, melior::Error> {
+    let Some(op) = definition(value) else {
+        return Ok(None);
+    };
+    let (multiplication, element) = match walk::has_name(op, "vector.to_elements") {
+        true => (
+            definition(op.operand(0)?),
+            Some(OperationResult::try_from(value)?.result_number()),
+        ),
+        false => (Some(op), None),
+    };
+    let multiplication = multiplication.filter(|op| walk::has_name(*op, "arith.mulf"));
+    Ok(multiplication.map(|multiplication| Multiplied {
+        multiplication,
+        element,
+    }))
+}
+
 /// Two values that are multiplied.
 type Product<'c, 'a> = (Value<'c, 'a>, Value<'c, 'a>);
 
@@ -82,39 +148,47 @@ type Product<'c, 'a> = (Value<'c, 'a>, Value<'c, 'a>);
 struct Factors<'c, 'a>(HashMap<(usize, usize), Vec<Value<'c, 'a>>>);
 
 impl<'c: 'a, 'a> Factors<'c, 'a> {
-    /// The product among the operands of a sum, and the other operand.
+    /// The factors and the addend of an fma in place of `op`; `None` if neither operand is a product that only `op` uses.
     fn of_sum(
         &mut self,
-        sum: OperationRef<'c, 'a>,
-    ) -> Result<Option<(Product<'c, 'a>, Value<'c, 'a>)>, PassError<'c>> {
-        let (lhs, rhs) = (sum.operand(0)?, sum.operand(1)?);
-        if let Some(product) = self.of_value(rhs)? {
-            return Ok(Some((product, lhs)));
+        op: OperationRef<'c, 'a>,
+        sum: Sum,
+    ) -> Result<Option<[Value<'c, 'a>; 3]>, PassError<'c>> {
+        let (lhs, rhs) = (op.operand(0)?, op.operand(1)?);
+        let b = Builder::before(op);
+        let negated = |value: Value<'c, 'a>| match sum {
+            Sum::Added => value,
+            Sum::Subtracted => b.value("arith.negf", &[value], value.r#type()),
+        };
+        if sum == Sum::Subtracted && product(lhs)?.is_some() && product(rhs)?.is_some() {
+            return Ok(None);
         }
-        Ok(self.of_value(lhs)?.map(|product| (product, rhs)))
+        if let Some((x, y)) = self.of_value(op, rhs)? {
+            return Ok(Some([negated(x), y, lhs]));
+        }
+        Ok(self.of_value(op, lhs)?.map(|(x, y)| [x, y, negated(rhs)]))
     }
 
-    fn of_value(&mut self, value: Value<'c, 'a>) -> Result<Option<Product<'c, 'a>>, PassError<'c>> {
-        let Ok(result) = OperationResult::try_from(value) else {
+    /// The factors of a product that nothing but `sum` uses, and that is computed as often as `sum`: one from outside of a loop would
+    /// save nothing there.
+    fn of_value(
+        &mut self,
+        sum: OperationRef<'c, 'a>,
+        value: Value<'c, 'a>,
+    ) -> Result<Option<Product<'c, 'a>>, PassError<'c>> {
+        let Some(product) = product(value)? else {
             return Ok(None);
         };
-        let op = result.owner();
-        if walk::has_name(op, "arith.mulf") {
-            return Ok(Some((op.operand(0)?, op.operand(1)?)));
-        }
-        if !walk::has_name(op, "vector.to_elements") {
+        let multiplication = product.multiplication;
+        let is_used_once = uses(value) == 1 && uses(multiplication.result(0)?.into()) == 1;
+        if !is_used_once || multiplication.block() != sum.block() {
             return Ok(None);
         }
-        let Ok(vector) = OperationResult::try_from(op.operand(0)?) else {
-            return Ok(None);
+        let Some(index) = product.element else {
+            return Ok(Some((multiplication.operand(0)?, multiplication.operand(1)?)));
         };
-        let product = vector.owner();
-        if !walk::has_name(product, "arith.mulf") {
-            return Ok(None);
-        }
-        let index = result.result_number();
         let mut element = |operand| -> Result<_, PassError<'c>> {
-            let elements = self.elements(product.operand(operand)?, product);
+            let elements = self.elements(multiplication.operand(operand)?, multiplication);
             let element = elements.get(index).copied();
             element.ok_or_else(|| PassError::Internal(format!("expected an element {index}")))
         };

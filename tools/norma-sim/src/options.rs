@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use norma_command_line::{RunOptions, stated};
-use norma_compiler::{Level, Target};
+use norma_compiler::{FpContract, Level, Target};
 use norma_simulator::Approximation;
 use norma_simulator::mutation::Concern;
 
@@ -30,6 +30,9 @@ pub struct Options {
     /// As normac takes it: kernels for few points beside those for many
     #[arg(long)]
     pub by_size: bool,
+    /// As normac takes it: which sums of a product are one fma
+    #[arg(long, value_name = "fast|on", default_value_t)]
+    pub fp_contract: FpContract,
     /// What to compile for
     #[arg(long, value_name = "TARGET", value_parser = norma_command_line::target, default_value = "sm_90a")]
     pub target: &'static Target,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use clap_complete::Shell;
 use norma_command_line::stated;
-use norma_compiler::{CompileOptions, Level, Target};
+use norma_compiler::{CompileOptions, FpContract, Level, Target};
 
 /// Compiles norm functions ahead of time into a bundle: a manifest and one cubin per kernel module.
 ///
@@ -102,6 +102,10 @@ pub struct CompileArgs {
     /// cubin fits.
     #[arg(long, conflicts_with = "emit")]
     pub ptx_fallback: bool,
+
+    /// Which sums of a product are one fma, which rounds once: `fast` for all, `on` for those whose addition has the flag `contract`.
+    #[arg(long, value_name = "fast|on", default_value_t)]
+    pub fp_contract: FpContract,
 
     /// Say in the machine code which line of the input each instruction is of, for profilers and debuggers.
     #[arg(long)]
@@ -212,6 +216,7 @@ impl CompileArgs {
     pub fn options(&self, target: &'static Target) -> CompileOptions {
         CompileOptions {
             by_size: self.by_size,
+            fp_contract: self.fp_contract,
             schedules: self.schedule.clone(),
             keep_nvvm: self.keep_nvvm,
             keep_ptx: self.ptx_fallback && target.has_portable_ptx(),

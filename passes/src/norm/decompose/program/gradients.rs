@@ -117,11 +117,12 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let mean = self.mean(product, places.split)?;
         let share = self.op("arith.mulf", &[mean, rstd]);
         let h = self.op("arith.mulf", &[centred, rstd]);
-        let mut along = self.op("arith.mulf", &[h, share]);
+        // The product `dy * weight` is subtracted from first: that and `h * share` are then one fma each.
+        let mut across = self.affine(dy, weight, places.weight)?;
         if is_centred {
-            along = self.op("arith.addf", &[along, self.mean(g, places.split)?]);
+            across = self.op("arith.subf", &[across, self.mean(g, places.split)?]);
         }
-        let across = self.op("arith.subf", &[g, along]);
+        let across = self.op("arith.subf", &[across, self.op("arith.mulf", &[h, share])]);
         let dx = self.op("arith.mulf", &[across, rstd]);
         self.write_with_residual(dx, of.residual, of.dx, places.element)?;
         if let Some(dweight) = of.dweight {
