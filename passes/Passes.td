@@ -1163,8 +1163,8 @@ def GlPrefetchLoads : RustPass<"gl-prefetch-loads"> {
     In a kernel with `gl.stages = 2` that copies nothing to shared memory, the tiles that a loop loads become loop-carried. The
     prologue loads the first ones, and each step begins with the loads of the next step. Their latency is then hidden behind the
     step's own arithmetic and synchronization. In a kernel that copies to shared memory in stages, the same is done in the loops that
-    copy, to the loads of at most four registers a thread: a step whose rows are in shared memory already would otherwise wait for
-    the mean of each.
+    copy, to the loads of at most four registers a thread that a reduction of the step depends on: a step whose rows are in shared
+    memory already would otherwise wait for the mean of each.
 
     **Requires** that a step loads nothing that an earlier one has stored.
 

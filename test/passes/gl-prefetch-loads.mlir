@@ -125,20 +125,24 @@ gpu.module @kernels {
 
 // -----
 
-// Beside a ring in shared memory, what takes few registers is loaded ahead, and the rest, like the ring's stages, is left alone.
+// Beside a ring in shared memory, what takes few registers and a reduction depends on is loaded ahead; the rest, like the ring's
+// stages, is left alone.
 // CHECK-LABEL: gpu.func @beside_a_ring
 // CHECK-SAME: gl.stages = 3
 // CHECK: %[[FIRST:.*]] = gl.load %[[MEANS:[a-z0-9]+]] at
+// CHECK-NOT: gl.load
 // CHECK: scf.for {{.*}} iter_args(%[[MEAN:.*]] = %[[FIRST]])
 // CHECK: gl.load %[[MEANS]] at
 // CHECK: gl.copy_to_shared
 // CHECK: %[[Y:.*]] = gl.load %{{.*}} : memref<?x1024xf32>
-// CHECK: "test.use"(%{{.*}}, %[[Y]], %[[MEAN]])
+// CHECK: %[[SCALE:.*]] = gl.load %{{.*}} : memref<?xf32>
+// CHECK: tensor.extract %[[MEAN]]
+// CHECK: "test.use"(%{{.*}}, %[[Y]], %[[SCALE]])
 #row = #gl.linear<register = [[1], [2], [4], [256], [512]], lane = [[8], [16], [32], [64], [128]], warp = [], block = []>
-#one = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [], block = []>
+#none = #gl.linear<register = [], lane = [[], [], [], [], []], warp = [], block = []>
 !row = !gl.memdesc<1024xf32, #gl.plain<order = [0]>>
 gpu.module @kernels {
-  gpu.func @beside_a_ring(%x: memref<?x1024xf32>, %y: memref<?x1024xf32>, %means: memref<?xf32>, %m: index) kernel attributes {gl.num_warps = 1 : i64, gl.stages = 3 : i64} {
+  gpu.func @beside_a_ring(%x: memref<?x1024xf32>, %y: memref<?x1024xf32>, %means: memref<?xf32>, %scales: memref<?xf32>, %m: index) kernel attributes {gl.num_warps = 1 : i64, gl.stages = 3 : i64} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %i = %c0 to %m step %c1 {
@@ -146,8 +150,17 @@ gpu.module @kernels {
       gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %s by bulk : memref<?x1024xf32>, !row
       %t = gl.local_load %s : !row -> tensor<1024xf32, #row>
       %u = gl.load %y at affine_map<(i, n) -> (i, n)>(%i) : memref<?x1024xf32> -> tensor<1024xf32, #row>
-      %mean = gl.load %means at affine_map<(i, n) -> (i)>(%i) : memref<?xf32> -> tensor<1xf32, #one>
-      "test.use"(%t, %u, %mean) : (tensor<1024xf32, #row>, tensor<1024xf32, #row>, tensor<1xf32, #one>) -> ()
+      %mean = gl.load %means at affine_map<(i) -> (i)>(%i) : memref<?xf32> -> tensor<f32, #none>
+      %scale = gl.load %scales at affine_map<(i) -> (i)>(%i) : memref<?xf32> -> tensor<f32, #none>
+      %scalar = tensor.extract %mean[] : tensor<f32, #none>
+      %means_of_row = tensor.splat %scalar : tensor<1024xf32, #row>
+      %v = arith.subf %t, %means_of_row : tensor<1024xf32, #row>
+      %sum = gl.reduce %v axis 0 : (tensor<1024xf32, #row>) -> tensor<f32, #none> combine {
+      ^bb0(%p: f32, %q: f32):
+        %0 = arith.addf %p, %q : f32
+        gl.yield %0 : f32
+      }
+      "test.use"(%sum, %u, %scale) : (tensor<f32, #none>, tensor<1024xf32, #row>, tensor<f32, #none>) -> ()
     }
     gpu.return
   }
