@@ -98,6 +98,9 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         loss / mapped.sharing(access) as f64
     };
     let of_way = match (mapped.is_looped(), has_late_reads(candidate)) {
+        (true, _) if covered > 0 && dims[aligned].registers == dims[aligned].vector => {
+            WALKED_ALIGNED_ROWS + SINGLE_COVERED_READS
+        }
         (true, _) => WALKED_ALIGNED_ROWS,
         (false, false) => 0.0,
         (false, true) => LATE_READS_OF_ALIGNED_ROWS,

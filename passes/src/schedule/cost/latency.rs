@@ -42,3 +42,11 @@ pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
     };
     serial * candidate.mapped.further_loads()
 }
+
+/// Crowded rings: more bytes under way than a walk through rings needs make memory switch between reads and writes less favourably.
+pub(super) fn crowded_rings(candidate: &Candidate<'_>) -> f64 {
+    match candidate.mapped.walks_through_rings() {
+        true => RING_CROWDED * (candidate.in_flight() / RING_BYTES - 1.0).max(0.0),
+        false => 0.0,
+    }
+}

@@ -34,8 +34,9 @@ pub const SERIAL_LOADS: f64 = 1.2;
 /// Each further 16-byte load of a thread in a kernel with reductions, which wait for all loads in any case. RMSNorm at 16384
 /// columns, two CTAs for each SM: 4248 GB/s with 4 vectors for each thread, 4222 with 8.
 pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.9;
-/// Each further 16-byte load of a thread in a loop, while other CTAs are in another step.
-pub const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
+/// Each further 16-byte load of a thread in a loop, while other CTAs are in another step. LayerNorm over 32768 columns, its row read
+/// three times: 3943 GB/s with 32 warps and one load, 3710 with 16 warps and two.
+pub const SERIAL_LOADS_IN_LOOP: f64 = 1.5;
 /// The time that a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end.
 /// Fitted, together with the constants that follow up to `LATE_READS_OF_CLUSTER` and with `AGAIN_FROM_L1` to `EVICTED_FROM_L2`, to
 /// sweeps of 1450 schedules of 104 kernels (docs/measurements/sweeps-h200.md and widths-h200.md): to what the choice among them
@@ -71,8 +72,11 @@ pub const CLUSTER_LAUNCH_POWER: i32 = 3;
 /// The loss of clusters in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
 pub const CLUSTER: f64 = 1.0;
 /// The further loss of walks in clusters, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the
-/// row. Walks through rings lose only this: RMSNorm's gradient over 16384 columns reaches 4248 GB/s in clusters of two.
+/// row.
 pub const WALK_OF_CLUSTER: f64 = 1.8;
+/// The loss of clusters that walk through rings, besides their exchanges, in per cent. RMSNorm's gradient over 16384 columns reaches 4277
+/// GB/s in clusters of two; over 8192 columns 3982, and 4197 without clusters.
+pub const RING_OF_CLUSTER: f64 = 0.1;
 /// The further loss of reads element by element in clusters, in per cent: their CTAs take as long to request fewer bytes. RMSNorm
 /// at 20003 columns reaches 2575 GB/s and LayerNorm 2310, where the model without this term expects 3040 and 3160.
 pub const ELEMENTS_OF_CLUSTER: f64 = 25.0;
@@ -84,15 +88,20 @@ pub const LATE_READS_OF_CLUSTER: f64 = 11.0;
 /// RMSNorm 4142 and 4186, LayerNorm 3102 and 3418.
 pub const LATE_READS_BESIDE_COPIES: f64 = 11.0;
 /// A step of a walk through a ring beyond its instructions, in microseconds: waiting for the tile, for the warps of a row, and for
-/// its last stores. Fitted, with the constants that follow up to `RING_WAVES` and with `RING_EXCHANGE_US`, to gradients of RMSNorm
-/// and LayerNorm over 128 to 32768 columns, 87 schedules, with a root mean square error of 6% (docs/measurements/widths-h200.md).
-pub const RING_STEP_US: f64 = 0.58;
+/// its last stores. Fitted, with the constants that follow up to `RING_CROWDED` and with `RING_EXCHANGE_US`, to gradients of
+/// RMSNorm and LayerNorm over 1024 to 20480 columns, 113 schedules, with a root mean square error of 5%
+/// (docs/measurements/choices-h200.md).
+pub const RING_STEP_US: f64 = 0.65;
 /// The share that a walk through a ring takes of the time that [`ISSUE_PER_SM`] gives for its instructions.
-pub const RING_ISSUE: f64 = 0.46;
+pub const RING_ISSUE: f64 = 0.38;
 /// The power of the p-norm of the times of bytes, instructions and waiting, of which the longest decides.
-pub const RING_POWER: i32 = 6;
+pub const RING_POWER: i32 = 8;
 /// The fewest warps of an SM with which its schedulers always find one that can issue, in a walk through a ring.
-pub const RING_ISSUING_WARPS: f64 = 12.5;
+pub const RING_ISSUING_WARPS: f64 = 9.0;
+/// The bytes under way on an SM from which on more of them make a walk slower, and the loss for as many again, in per cent. By hand
+/// RMSNorm's gradient loses more: 4152 GB/s with three stages of 32 KB, 3997 with four, 3682 with six.
+pub const RING_BYTES: f64 = 72.0 * 1024.0;
+pub const RING_CROWDED: f64 = 1.1;
 /// The share of a last wave's idle time that is lost: copies of the CTAs that still walk have all of the bandwidth.
 pub const RING_WAVES: f64 = 0.42;
 /// A CTA alone on its SM whose rows stay within a warp, in per cent: no barrier, but a CTA gives its registers back only when its last warp ends.
@@ -108,13 +117,13 @@ pub const FEW_WARPS: f64 = 8.0;
 /// and the power of the number of CTAs on an SM with which it grows: clusters of four CTAs alone on their SMs take 0.5 to 0.8
 /// longer at 12288 to 20480 columns, four of 8 warps, two on an SM, 1.4, and eight of 8 warps, four on an SM, 2.7.
 pub const RING_EXCHANGE_US: f64 = 0.69;
-pub const RING_EXCHANGE_POWER: f64 = 1.5;
+pub const RING_EXCHANGE_POWER: f64 = 0.76;
 /// The largest cluster whose exchange adds less, and its microseconds for each CTA on an SM. LayerNorm's gradient with 8192 columns
 /// for each CTA takes 1.85 us a step in clusters of two and 1.95 us without; with 4096 columns for each CTA, two of which are on an
 /// SM, 1.80 us in clusters of two and 2.82 us in clusters of four. With 8192 columns a pair of half the columns each is 9% faster than
 /// one CTA in LayerNorm's gradient and 4% slower in RMSNorm's, which bounds the time from both sides.
 pub const RING_PAIR: i64 = 2;
-pub const RING_PAIR_EXCHANGE_US: f64 = 0.068;
+pub const RING_PAIR_EXCHANGE_US: f64 = 0.059;
 /// Launching a CTA, divided by its threads: fits CTAs of 128 and 256 threads for short rows.
 pub const LAUNCH: f64 = 80.0;
 /// Bytes that a CTA must read lest the launch of CTAs bound the kernel: rows of 512 columns in CTAs of one row each, 1 KB, reach
@@ -147,6 +156,9 @@ pub const COVERED_READS: f64 = 5.2;
 /// The further loss of rows with alignment peeling that are walked. RMSNorm over 4095 columns: 3898 GB/s held with early reads,
 /// 3091 walked; over 4097 columns 3922 and 3792.
 pub const WALKED_ALIGNED_ROWS: f64 = 2.0;
+/// The further loss where a step has one vector of a read that is made as two aligned words. RMSNorm with two vectors a step is faster
+/// by 4.7% over 4097 columns, 6.1% over 5125, 3.8% over 20003 and 6.7% over 50257.
+pub const SINGLE_COVERED_READS: f64 = 3.5;
 /// The further loss where a thread walks several of them: over 4097 columns 3684 GB/s with two rows.
 pub const ROWS_WALKED_TOGETHER: f64 = 6.0;
 /// The further loss of rows with alignment peeling that are held with late reads: over 4097 columns 3220 GB/s with early reads,
@@ -228,8 +240,9 @@ pub const INSTRUCTIONS_PER_OP: f64 = 1.2;
 /// Ops for each element of a vector that is shifted out of the two words around it: 11 selects and 4 funnel shifts for 8 elements.
 pub const OPS_PER_SHIFT: f64 = 2.0;
 
-/// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects.
-pub const OPS_PER_MERGE: f64 = 24.0;
+/// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects. Chosen so
+/// that LayerNorm over 40960 columns is merged as the fastest of those that were measured.
+pub const OPS_PER_MERGE: f64 = 16.0;
 
 /// Ops that move a vector of elements through shared memory, out of one thread and into another; a vector is what both sides hold
 /// together, a single element at least. Not measured alone: a transposed quantisation that moved its result by an earlier exchange

@@ -121,14 +121,14 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Clusters: the rate at which their CTAs can be launched, and the losses of walks, late reads and reads of single elements in
-/// clusters. Other losses of a walk through a ring count among what its steps take.
+/// clusters. What a walk through a ring loses counts among what its steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.mapping.ctas_per_cluster() == 1 {
         return 0.0;
     }
     if mapped.walks_through_rings() {
-        return WALK_OF_CLUSTER;
+        return RING_OF_CLUSTER;
     }
     let launches = longer(&[CLUSTER_LAUNCH_US / cta_us(candidate)], CLUSTER_LAUNCH_POWER);
     let walk = if mapped.is_looped() { WALK_OF_CLUSTER } else { 0.0 };
