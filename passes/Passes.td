@@ -578,10 +578,11 @@ def NormGatherOneHots : RustPass<"norm-gather-one-hots"> {
     an `or` over it of `%dim == %index`, becomes `norm.gather` and the value that is
     computed from what it reads, if the index does not vary over the dim and the
     value is computed by scalar ops from elements at the dim's position along axes
-    that are as long as the dim.
+    that are as long as the dim. A dim that nothing else of the kernel is over leaves
+    its space, unless it is the last one, or a schedule spreads it.
 
-    **Leaves alone** sums over a dim with guards, sums over several dims, and all
-    sums over a dim that nothing else of the kernel is over. It leaves elements
+    **Leaves alone** sums over a dim with guards, sums over several dims, and sums
+    over a dim that would have to leave the space and cannot. It leaves elements
     alone that a result may overwrite.
 
     ```mlir

@@ -76,10 +76,46 @@ norm.kernel @weighted(%x: memref<?x64xf32>, %w: memref<64xf32>, %l: memref<?xi32
 
 // -----
 
-// Left alone: a sum that is all that the dim is for, and what it keeps elsewhere is not 0.
+// A dim that only the sum is over leaves the space.
 // CHECK-LABEL: norm.kernel @only_use(
-// CHECK-NOT: norm.gather
+// CHECK-SAME: space(%[[M:[a-z0-9]+]] = dim(%{{.*}}, 0)) {
+// CHECK: %[[LABEL:.*]] = norm.read %{{.*}}[%[[M]]] : memref<?xi64>
+// CHECK: %[[INDEX:.*]] = arith.index_cast %[[LABEL]]
+// CHECK: %[[X:.*]], %[[INSIDE:.*]] = norm.gather %{{.*}}[%[[M]], %[[INDEX]]]
+// CHECK: %[[KEPT:.*]] = arith.select %[[INSIDE]], %[[X]]
+// CHECK-NOT: norm.reduce
+// CHECK: norm.write %[[KEPT]], %{{.*}}[%[[M]]]
 norm.kernel @only_use(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %zero = arith.constant 0.0 : f32
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.read %l[%m] : memref<?xi64>
+  %2 = arith.index_cast %1 : i64 to index
+  %3 = arith.cmpi eq, %n, %2 : index
+  %4 = arith.select %3, %0, %zero : f32
+  %5 = norm.reduce add %4 over(%n) : f32
+  norm.write %5, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// Left alone: a dim that would have to leave the space, but is the last one or spread by a schedule; and what is kept elsewhere is not 0.
+// CHECK-LABEL: norm.kernel @last_dim(
+// CHECK-NOT: norm.gather
+norm.kernel @last_dim(%x: memref<64xf32>, %l: memref<i64>, %y: memref<f32>) space(%n = 64) {
+  %zero = arith.constant 0.0 : f32
+  %0 = norm.read %x[%n] : memref<64xf32>
+  %1 = norm.read %l[] : memref<i64>
+  %2 = arith.index_cast %1 : i64 to index
+  %3 = arith.cmpi eq, %n, %2 : index
+  %4 = arith.select %3, %0, %zero : f32
+  %5 = norm.reduce add %4 over(%n) : f32
+  norm.write %5, %y[] : memref<f32>
+}
+
+// CHECK-LABEL: norm.kernel @spread(
+// CHECK-NOT: norm.gather
+norm.kernel @spread(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [register(2), lane(32)]]>) {
   %zero = arith.constant 0.0 : f32
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.read %l[%m] : memref<?xi64>

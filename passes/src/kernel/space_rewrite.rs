@@ -59,6 +59,24 @@ pub struct NewSpace<'c> {
 }
 
 impl<'c> NewSpace<'c> {
+    /// A space without some of its dims, with 0 in their place.
+    pub fn without(space: &Space<'c, '_>, dims: &DimSet) -> Self {
+        let context = context::of(space.location());
+        let mut new = Self::default();
+        for (dim, extent) in space.extents.iter().enumerate() {
+            if dims.contains(&dim) {
+                new.old_dims.push(AffineExpr::constant(context, 0));
+                continue;
+            }
+            new.old_dims.push(AffineExpr::dim(context, new.dims.len()));
+            new.dims.push(NewDim {
+                extent: *extent,
+                role: space.roles.as_ref().and_then(|roles| roles.get(dim).copied()),
+            });
+        }
+        new
+    }
+
     /// Each old dim with its shift, over the new dims.
     pub fn old_dims_shifted(&self) -> Vec<AffineExpr<'c>> {
         let mut old_dims = self.old_dims.clone();

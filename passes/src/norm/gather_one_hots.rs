@@ -7,7 +7,8 @@
 //! brings as well.
 //!
 //! The value is computed anew at the index: from the elements there, which `norm.gather` reads, and from what does not vary over the
-//! dim. A gather is zero where the index is no position of the dim, and says so, because the axis is as long as the dim.
+//! dim. A gather is zero where the index is no position of the dim, and says so, because the axis is as long as the dim. A dim that
+//! nothing else is over leaves the space: a loss of given log-probabilities then reads one element of a row.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,7 +26,8 @@ use crate::{
     kernel::{
         guards,
         signature::drop_dead,
-        space::{Access, Space},
+        space::{Access, DimSet, Space},
+        space_rewrite::{NewSpace, replace_space},
     },
     mlir::{
         affine_value,
@@ -54,13 +56,9 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormGatherO
         let mut found = all
             .filter_map(|reduce| OneHot::of(&space, reduce))
             .collect::<Vec<_>>();
-        loop {
-            let dims = dims_needed(&space, &found);
-            let before = found.len();
-            found.retain(|one_hot| dims.contains(&one_hot.dim));
-            if found.len() == before {
-                break;
-            }
+        let dropped = dims_to_drop(kernel, &space, &found);
+        if dropped.is_empty() {
+            keep_dims_in_use(&space, &mut found);
         }
         let mut gathers = Gathers::new();
         for one_hot in &found {
@@ -69,6 +67,10 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormGatherO
         }
         if !found.is_empty() {
             drop_dead(kernel)?;
+        }
+        if !dropped.is_empty() {
+            let space = Space::of(kernel)?;
+            replace_space(&space, &NewSpace::without(&space, &dropped))?;
         }
     }
     Ok(())
@@ -346,6 +348,34 @@ fn is_zero(value: Value<'_, '_>) -> bool {
     match FloatAttribute::try_from(attribute) {
         Ok(float) => float.value() == 0.0,
         Err(_) => IntegerAttribute::try_from(attribute).is_ok_and(|integer| integer.value() == 0),
+    }
+}
+
+/// The dims that nothing is over once all of `found` are gathered. None if a schedule spreads them, or if no dim would be left.
+fn dims_to_drop<'c: 'a, 'a>(
+    kernel: KernelOp<'c, 'a>,
+    space: &Space<'c, 'a>,
+    found: &[OneHot<'c, 'a>],
+) -> DimSet {
+    let needed = dims_needed(space, found);
+    let all = found.iter().map(|one_hot| one_hot.dim);
+    let dropped = all.filter(|dim| !needed.contains(dim)).collect::<DimSet>();
+    let is_spread = kernel.schedule().is_some() || kernel.alternatives().is_some();
+    match is_spread || dropped.len() == space.dims.len() {
+        true => DimSet::default(),
+        false => dropped,
+    }
+}
+
+/// Leaves those of `found` whose dims something else is over, too.
+fn keep_dims_in_use<'c: 'a, 'a>(space: &Space<'c, 'a>, found: &mut Vec<OneHot<'c, 'a>>) {
+    loop {
+        let dims = dims_needed(space, found);
+        let before = found.len();
+        found.retain(|one_hot| dims.contains(&one_hot.dim));
+        if found.len() == before {
+            return;
+        }
     }
 }
 

@@ -3,16 +3,15 @@
 //! Matches a loop dim of a tiled kernel whose extent is 1. The dim has the single value 0, so putting 0 in its place changes no value.
 //! Reductions over it then need no loop, and what is read once can be kept in registers.
 
-use melior::ir::{AffineExpr, OperationRef, operation::OperationLike};
+use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{DimRole, KernelOp};
 
 use crate::{
     kernel::{
         space::{DimSet, Space},
-        space_rewrite::{NewDim, NewSpace, replace_space},
+        space_rewrite::{NewSpace, replace_space},
     },
     mlir::{
-        context,
         diagnostic::Diagnostic,
         pass::{PassContext, PassResult},
         walk,
@@ -39,27 +38,9 @@ pub(crate) fn run<'c>(
         };
         let loops = (0..space.dims.len()).filter(is_one_step).collect::<DimSet>();
         if !loops.is_empty() {
-            replace_space(&space, &without(&space, roles, &loops))?;
+            replace_space(&space, &NewSpace::without(&space, &loops))?;
             cx.count(NormPersistentReductionStatistic::NumLoops, loops.len() as u64);
         }
     }
     Ok(())
-}
-
-/// The space without `loops`, with 0 in their place.
-fn without<'c>(space: &Space<'c, '_>, roles: &[DimRole], loops: &DimSet) -> NewSpace<'c> {
-    let context = context::of(space.location());
-    let mut new = NewSpace::default();
-    for (dim, (extent, role)) in space.extents.iter().zip(roles).enumerate() {
-        if loops.contains(&dim) {
-            new.old_dims.push(AffineExpr::constant(context, 0));
-            continue;
-        }
-        new.old_dims.push(AffineExpr::dim(context, new.dims.len()));
-        new.dims.push(NewDim {
-            extent: *extent,
-            role: Some(*role),
-        });
-    }
-    new
 }
