@@ -23,5 +23,6 @@ pub use norma_targets as target;
 
 pub use error::{Error, Kind, Result};
 pub use level::Level;
-pub use options::{CompileOptions, FpContract};
+pub use norma_passes::FpContract;
+pub use options::CompileOptions;
 pub use target::Target;

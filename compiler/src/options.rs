@@ -1,8 +1,8 @@
 //! The options of a compilation.
 
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
+
+use norma_passes::FpContract;
 
 use crate::level::Level;
 use crate::target::Target;
@@ -50,44 +50,6 @@ impl Assembled {
     /// Whether the kernel spills registers.
     pub fn spills(&self) -> bool {
         self.registers.is_none()
-    }
-}
-
-/// Which sums and differences of a product are computed by an fma, which rounds once, in place of a product and a sum, which round
-/// twice. The names are those of clang's `-ffp-contract`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum FpContract {
-    /// All of them.
-    #[default]
-    Fast,
-    /// Those whose addition has the flag `contract`.
-    On,
-}
-
-impl FpContract {
-    /// The name in options.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::On => "on",
-        }
-    }
-}
-
-impl FromStr for FpContract {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        [Self::Fast, Self::On]
-            .into_iter()
-            .find(|mode| mode.name() == name)
-            .ok_or_else(|| format!("expected 'fast' or 'on', got '{name}'"))
-    }
-}
-
-impl fmt::Display for FpContract {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
     }
 }
 

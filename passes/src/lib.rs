@@ -29,4 +29,5 @@ pub mod table {
     }
 }
 
+pub use nvvm::contract_sums::FpContract;
 pub use table::register_passes;

@@ -13,8 +13,7 @@
 // CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %[[X]], %[[G]] : f32
 // CHECK-NEXT: norm.reduce add %[[PRODUCT]] over(%[[N]]) : f32
 // CHECK: %[[H:.*]] = arith.mulf %[[X]], %[[RSTD]] : f32
-// CHECK: %[[WEIGHTED:.*]] = arith.mulf %[[DY]], %{{.*}} : f32
-// CHECK: %[[ACROSS:.*]] = arith.subf %[[WEIGHTED]], %{{.*}} : f32
+// CHECK: %[[ACROSS:.*]] = arith.subf %[[G]], %{{.*}} : f32
 // CHECK-NEXT: %[[DX:.*]] = arith.mulf %[[ACROSS]], %[[RSTD]] : f32
 // CHECK: norm.write %{{.*}}[%[[M]], %[[N]]]
 // CHECK: %[[TERM:.*]] = arith.mulf %[[DY]], %[[H]] : f32

@@ -4,10 +4,9 @@
 //! Matches loops with `gl.load` in kernels whose `gl.stages` is 2 and that copy nothing to shared memory, so that the stages
 //! are registers; and in loops that copy to a ring of stages in shared memory, the loads of a few registers that a reduction
 //! depends on, such as the mean of a row, for which the row in shared memory would otherwise wait. Each such load whose place
-//! follows from the
-//! step's number moves one step ahead: its tile becomes loop-carried, the first tile is loaded in front of the loop, and each
-//! step begins with the load of the next one's. Behind the last step nothing is read: a guard that there is a next step joins
-//! those of the load.
+//! follows from the step's number moves one step ahead: its tile becomes loop-carried, the first tile is loaded in front of the
+//! loop, and each step begins with the load of the next one's. Behind the last step nothing is read: a guard that there is a
+//! next step joins those of the load.
 //!
 //! Why it is correct: a step finds the tile that it would have loaded itself, as long as no earlier step stores to the buffer.
 //! A kernel's buffers do not overlap, except for results that may be written over an argument. Each element of such an argument

@@ -7,7 +7,7 @@
 //! computed anyway, so that fusing it would save nothing and keep its factors alive. The difference of two products stays: if they
 //! are equal it is 0, as whoever subtracts means of equal elements expects, and by an fma it would be the rounding of one of them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt, str::FromStr};
 
 use melior::ir::{
     Attribute, OperationRef, Value, ValueLike,
@@ -32,15 +32,47 @@ const FLAGS: &str = "fastmath";
 /// The flags that `fast` stands for, without `contract`.
 const FAST_BUT_CONTRACT: &str = "reassoc,nnan,ninf,nsz,arcp,afn";
 
-pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NvvmContractSums>) -> PassResult<'c> {
-    let is_fast = match cx.options().fp_contract.as_str() {
-        "fast" => true,
-        "on" => false,
-        other => {
-            let message = format!("expected fp-contract to be 'fast' or 'on', got '{other}'");
-            return Err(Diagnostic::user(op.location(), message).into());
+/// Which sums and differences of a product are computed by an fma, which rounds once, in place of a product and a sum, which round
+/// twice. The names are those of clang's `-ffp-contract`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FpContract {
+    /// All of them.
+    #[default]
+    Fast,
+    /// Those whose addition has the flag `contract`.
+    On,
+}
+
+impl FpContract {
+    /// The name in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::On => "on",
         }
-    };
+    }
+}
+
+impl FromStr for FpContract {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        [Self::Fast, Self::On]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+            .ok_or_else(|| format!("expected fp-contract to be 'fast' or 'on', got '{name}'"))
+    }
+}
+
+impl fmt::Display for FpContract {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NvvmContractSums>) -> PassResult<'c> {
+    let mode = cx.options().fp_contract.parse::<FpContract>();
+    let mode = mode.map_err(|error| Diagnostic::user(op.location(), error))?;
     let mut factors = Factors::default();
     for op in walk::post_order(op) {
         let flags = flags_without_contract(op);
@@ -50,7 +82,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NvvmContrac
             let flags = flags.ok_or_else(|| PassError::Internal(format!("'{text}' are no flags")))?;
             Builder::before(op).set_attribute(op, FLAGS, flags);
         }
-        if flags.is_none() && !is_fast {
+        if flags.is_none() && mode == FpContract::On {
             continue;
         }
         let Some(sum) = Sum::of(op)? else {
@@ -160,23 +192,26 @@ impl<'c: 'a, 'a> Factors<'c, 'a> {
             Sum::Added => value,
             Sum::Subtracted => b.value("arith.negf", &[value], value.r#type()),
         };
-        if sum == Sum::Subtracted && product(lhs)?.is_some() && product(rhs)?.is_some() {
+        let (left, right) = (product(lhs)?, product(rhs)?);
+        if sum == Sum::Subtracted && left.is_some() && right.is_some() {
             return Ok(None);
         }
-        if let Some((x, y)) = self.of_value(op, rhs)? {
+        if let Some((x, y)) = self.of_product(op, rhs, right)? {
             return Ok(Some([negated(x), y, lhs]));
         }
-        Ok(self.of_value(op, lhs)?.map(|(x, y)| [x, y, negated(rhs)]))
+        let factors = self.of_product(op, lhs, left)?;
+        Ok(factors.map(|(x, y)| [x, y, negated(rhs)]))
     }
 
     /// The factors of a product that nothing but `sum` uses, and that is computed as often as `sum`: one from outside of a loop would
     /// save nothing there.
-    fn of_value(
+    fn of_product(
         &mut self,
         sum: OperationRef<'c, 'a>,
         value: Value<'c, 'a>,
+        product: Option<Multiplied<'c, 'a>>,
     ) -> Result<Option<Product<'c, 'a>>, PassError<'c>> {
-        let Some(product) = product(value)? else {
+        let Some(product) = product else {
             return Ok(None);
         };
         let multiplication = product.multiplication;

@@ -50,19 +50,13 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
         results * reduction.bytes as f64
     };
     let reductions = &mapped.facts.reductions;
-    let partials = reductions
-        .iter()
-        .filter(|reduction| leaves_partials(reduction))
-        .collect::<Vec<_>>();
-    let scratch = partials
-        .iter()
-        .map(|reduction| result_bytes(reduction))
-        .sum::<f64>();
+    let partials = || reductions.iter().filter(|reduction| leaves_partials(reduction));
+    let scratch = partials().map(result_bytes).sum::<f64>();
     let finishing = f64::from(candidate.target.part.sms).min(points_behind(candidate, &leaves_partials));
     let read_again = f64::from(candidate.target.part.sms) / finishing.max(1.0);
     let comes_back = (0..mapped.dims.len()).any(|dim| mapped.facts.dims[dim].is_revisited && is_split(dim));
     let kernels = if comes_back { 2.0 } else { 1.0 };
-    let is_reduced = |dim: &usize| partials.iter().any(|reduction| reduction.over[*dim]);
+    let is_reduced = |dim: &usize| partials().any(|reduction| reduction.over[*dim]);
     let warps = (0..mapped.dims.len())
         .filter(is_reduced)
         .map(|dim| (mapped.dims[dim].warps * mapped.dims[dim].cluster) as f64)

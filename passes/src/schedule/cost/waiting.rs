@@ -121,7 +121,7 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Clusters: the rate at which their CTAs can be launched, and the losses of walks, late reads and reads of single elements in
-/// clusters. What a walk through a ring loses counts among what its steps take.
+/// clusters. What else a walk through a ring loses counts among what its steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.mapping.ctas_per_cluster() == 1 {

@@ -118,7 +118,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let share = self.op("arith.mulf", &[mean, rstd]);
         let h = self.op("arith.mulf", &[centred, rstd]);
         // The product `dy * weight` is subtracted from first: that and `h * share` are then one fma each.
-        let mut across = self.affine(dy, weight, places.weight)?;
+        let mut across = g;
         if is_centred {
             across = self.op("arith.subf", &[across, self.mean(g, places.split)?]);
         }
