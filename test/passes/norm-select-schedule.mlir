@@ -249,3 +249,17 @@ norm.kernel @few_large_rows(%x: memref<?x4194304xbf16>, %y: memref<?xf32>) space
   %2 = norm.reduce add %1 over(%n) : f32
   norm.write %2, %y[%m] : memref<?xf32>
 }
+
+// -----
+
+// A tensor of dynamic size that is reduced as a whole is presumed to be large: CTAs share it, with fewer warps where it is small.
+// CHECK: norm.kernel @scaled_by_all(
+// CHECK-SAME: split({{[0-9]+}})
+// FEW: norm.kernel @scaled_by_all(
+// FEW-SAME: schedule(#norm.schedule<{{[^>]*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{[^>]*}}split({{[0-9]+}}),
+norm.kernel @scaled_by_all(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>) space(%p = dim(%x, 0) * 4096) align(16, 16) {
+  %0 = norm.read %x[%p floordiv 4096, %p mod 4096] : memref<?x4096xbf16>
+  %1 = norm.reduce max %0 over(%p) : bf16
+  %2 = arith.divf %0, %1 : bf16
+  norm.write %2, %y[%p floordiv 4096, %p mod 4096] : memref<?x4096xbf16>
+}

@@ -94,9 +94,10 @@ const fn term_of_sectors(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> T
 }
 
 /// The terms that are shares of the copy's time.
-const TERMS: [Term; 19] = [
+const TERMS: [Term; 20] = [
     term("loads in flight", latency::loads_in_flight),
     term("loads in a row", latency::loads_in_a_row),
+    term("stores between loads", latency::stores_between_loads),
     term("crowded rings", latency::crowded_rings),
     term_of_sectors("lifetimes", waiting::lifetimes),
     term("few warps", waiting::few_warps),

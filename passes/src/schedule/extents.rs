@@ -15,11 +15,15 @@ const NOMINAL_ROWS: u64 = 32768;
 const NOMINAL_ROW: u64 = 4096;
 /// The extent assumed for a dim that is reduced and not used again, such as the rows over which columns are summed.
 const NOMINAL_WALK: u64 = 32768;
+/// The largest number of kept points with which a reduced dim that only the run knows, and along which results are broadcast again, may
+/// be the whole tensor rather than a row: the scale of all elements. So few CTAs leave most SMs idle if it is long.
+const FEW_ROWS: u64 = 32;
 /// A larger upper bound comes from a type or an address space, and says nothing about what is usual.
 const LARGEST_BOUND: u64 = 1 << 31;
 
 /// Returns the dims of a space. Of several kept dims whose extents only the run knows, the first has the extent `open` and the
-/// others have one point. With `None` the first extent is as large as it takes to move [`NOMINAL_BYTES`].
+/// others have one point; where there is none and at most [`FEW_ROWS`] points are kept, the first reduced dim along which results are
+/// broadcast again has it. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`].
 ///
 /// # Errors
 ///
@@ -79,12 +83,23 @@ pub(super) fn dims(
         let most = u64::try_from(space.extent_bounds(dim).bound()?).unwrap_or(0);
         (most <= LARGEST_BOUND).then_some(most)
     };
-    // `first` is the extent of the first kept dim that only the run knows.
+    let is_open = |dim: &usize| known(*dim).is_none() && matches!(usage(*dim), Use::Kept | Use::Both);
+    let kept = (0..count).filter(|dim| usage(*dim) != Use::Reduced);
+    let kept = kept
+        .map(|dim| known(dim).unwrap_or(u64::MAX))
+        .fold(1, u64::saturating_mul);
+    let is_long = |dim: &usize| {
+        let is_row = usage(*dim) == Use::Reduced && is_revisited[*dim] && !whole.contains(dim);
+        kept <= FEW_ROWS && is_row && known(*dim).is_none() && most(*dim).is_none()
+    };
+    let long = (0..count).find(is_long);
+    // `first` is the extent of the first kept dim that only the run knows, or of the long one.
     let with = |first: u64| -> Vec<Dim> {
         let mut first = first;
         let mut nominal = |dim: usize| {
             let least = u64::try_from(space.extent_bounds(dim).least).unwrap_or(0);
             let usual = match (usage(dim), most(dim)) {
+                _ if Some(dim) == long => first,
                 // Assume the longest row, so that a tile holds any row as a whole.
                 (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
                 (Use::Reduced, _) if is_revisited[dim] || whole.contains(&dim) => NOMINAL_ROW,
@@ -112,14 +127,14 @@ pub(super) fn dims(
         return Ok(with(open));
     }
     let dims = with(1);
-    let is_open = |dim: usize| known(dim).is_none() && matches!(usage(dim), Use::Kept | Use::Both);
-    let varies = |access: &&Access| (0..count).any(|dim| access.uses[dim] && is_open(dim));
+    let varies =
+        |access: &&Access| (0..count).any(|dim| access.uses[dim] && (is_open(&dim) || Some(dim) == long));
     let bytes_of_one = accesses
         .iter()
         .filter(varies)
         .map(|access| access.total_bytes(&dims))
         .sum::<f64>();
-    let largest = match reductions.is_empty() && whole.is_empty() {
+    let largest = match long.is_some() || (reductions.is_empty() && whole.is_empty()) {
         true => LARGEST_BOUND,
         false => NOMINAL_ROWS,
     };

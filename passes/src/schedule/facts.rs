@@ -161,7 +161,16 @@ impl Facts {
         is_behind && !self.reductions.is_empty()
     }
 
-    /// Reads the facts with another extent for the first kept dim whose extent only the run knows, if there is one.
+    /// Whether a write needs an element that goes into a reduction, and no reduction: the loop that reads the element for the reduction
+    /// writes between its loads.
+    pub fn writes_between_reads(&self) -> bool {
+        let is_free_write = |need: &Need| need.reduction.is_none() && need.waits_for.is_empty();
+        let mut accesses = self.accesses.iter();
+        accesses.any(|access| access.contributes && access.needed_by.iter().any(is_free_write))
+    }
+
+    /// Reads the facts with another extent for the first kept dim whose extent only the run knows, or, where there is none, for the
+    /// reduced dim that may be the whole tensor ([`super::extents`]); if there is either.
     ///
     /// # Errors
     ///

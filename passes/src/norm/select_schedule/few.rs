@@ -1,17 +1,19 @@
 //! A second schedule for a kernel that is called with few points as well as with many.
 //!
 //! The schedule for many fills the GPU with CTAs of few threads or of several rows each. With only as many rows as there are SMs it
-//! leaves most of each SM idle, and more threads for each row would finish sooner.
+//! leaves most of each SM idle, and more threads for each row would finish sooner. Where the points are those of one row, the
+//! schedule for many splits it over CTAs and takes several kernels, and one CTA finishes a short row sooner.
 
 use melior::Error;
 use norma_targets::Target;
 
 use crate::{
     kernel::space::Space,
+    mlir::linear_form::LinearForm,
     schedule::{
         candidates::candidates,
         cost::{Assembled, Cost, KERNEL_US, cheapest, cost},
-        facts::Facts,
+        facts::{Facts, Use},
         mapping::Mapping,
         plan,
     },
@@ -26,6 +28,9 @@ const GAIN: f64 = 1.1;
 /// SM, clusters are no faster than one CTA for each row.
 const SHARES: [u64; 3] = [1, 4, 8];
 
+/// The numbers of points of a row that are tried.
+const ROW_POINTS: [u64; 2] = [1 << 15, 1 << 17];
+
 /// A schedule that is better for few points.
 pub(super) struct Few {
     /// The schedule.
@@ -35,9 +40,9 @@ pub(super) struct Few {
     /// Its expected cost at that number of points, and that of the schedule for many.
     pub(super) cost: Cost,
     pub(super) cost_of_many: Cost,
-    /// The size that counts the points, as (buffer, axis).
+    /// The size that the number of points follows from, as (buffer, axis).
     pub(super) size: (usize, usize),
-    /// The largest size tried for which it is better.
+    /// The largest such size tried for which it is better.
     pub(super) most: u64,
 }
 
@@ -53,17 +58,24 @@ pub(super) fn few(
     let Some(dim) = (0..facts.dims.len()).find(differs) else {
         return Ok(None);
     };
-    let extent = space.extents[dim];
-    if !extent.is_symbol() {
+    let Some((symbol, points_of_one)) = multiple_of_size(space, dim) else {
         return Ok(None);
-    }
+    };
     let many_extent = facts.dims[dim].extent;
     let at = |extent: u64| Facts::with_open_extent(space, extent);
     let is_legal = |mapping: &Mapping| plan::check(space, mapping).is_ok();
     let sms = u64::from(target.part.sms);
-    let tried = SHARES.into_iter().map(|share| sms / share);
+    let tried = match facts.dims[dim].usage {
+        Use::Reduced => ROW_POINTS.to_vec(),
+        Use::Kept | Use::Both if points_of_one == 1 => SHARES.iter().map(|share| sms / share).collect(),
+        // Where several points belong to a row, as many points as SMs are less than a row.
+        Use::Kept | Use::Both => return Ok(None),
+    };
     let mut gained = None;
-    for points in tried.filter(|points| (1..many_extent).contains(points)) {
+    for points in tried
+        .into_iter()
+        .filter(|points| (1..many_extent).contains(points))
+    {
         let facts = at(points)?;
         let all = candidates(&facts, target);
         let best = cheapest(&facts, all, target, &Assembled::default(), is_legal);
@@ -92,12 +104,27 @@ pub(super) fn few(
         }
         most = extent;
     }
-    Ok(Some(Few {
+    let most = most / points_of_one;
+    Ok((most > 0).then(|| Few {
         mapping,
         points,
         cost: best,
         cost_of_many,
-        size: space.sizes[extent.symbol_position()],
+        size: space.sizes[symbol],
         most,
     }))
+}
+
+/// Returns the size of which a dim's extent is a multiple, and the multiple: a tensor of m rows of 4096 elements has m * 4096 points.
+/// `None` for any other extent.
+fn multiple_of_size(space: &Space<'_, '_>, dim: usize) -> Option<(usize, u64)> {
+    let extent = LinearForm::of(space.extents[dim], 0, space.sizes.len())?;
+    let mut used = extent
+        .symbols
+        .iter()
+        .enumerate()
+        .filter(|(_, factor)| **factor != 0);
+    let (symbol, factor) = used.next()?;
+    let is_multiple = used.next().is_none() && extent.constant == 0;
+    is_multiple.then_some((symbol, u64::try_from(*factor).ok()?))
 }

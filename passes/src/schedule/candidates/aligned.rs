@@ -52,7 +52,9 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
             finish(&reaching, target, &tile, &mut whole);
             // Partial sums over rows of different alignment would be of different columns. Unrolled steps lose: cross-entropy over 50257
             // columns reaches 4076 GB/s step by step, and 3909 with 128 bytes.
-            whole.retain(|mapping| mapping.extent(Level::Split) == 1 && mapping.unroll_bytes == 0);
+            whole.retain(|mapping| {
+                mapping.extent(Level::Split) == 1 && mapping.unroll_bytes == 0 && !mapping.prefetches()
+            });
             for rows in rows_of_thread {
                 for mapping in whole.iter().filter(|mapping| !mapping.early_reads) {
                     let mut mapping = mapping.clone();

@@ -17,6 +17,11 @@ const SMS_OF_TPC: u64 = 2;
 /// one and 985 with three.
 const RINGS_PER_SM: [u64; 2] = [1, 2];
 
+/// Elements of a row that one thread holds in a cluster of the largest size, besides those that rows of one CTA try. RMSNorm over
+/// 131072 columns reaches 4127 GB/s with 128 elements in each of 1024 threads, in 168 registers, and 4062 in a loop; softmax over
+/// 151936 columns, from shared memory, 3930 and 3805 (docs/measurements/choices-h200.md).
+const HELD_ELEMENTS: u64 = 128;
+
 /// The most warps of a CTA.
 const WARPS: u64 = THREADS_PER_CTA as u64 / WARP_SIZE as u64;
 
@@ -65,7 +70,10 @@ fn along_row(
     if along.points() > dim.extent.next_power_of_two() {
         return;
     }
-    for registers in registers_along(dim, along) {
+    let whole = dim.extent.div_ceil(along.points()).next_power_of_two();
+    let is_longest = along.ctas == u64::from(target.cluster_size) && whole * along.vector == HELD_ELEMENTS;
+    let whole = is_longest.then_some(whole);
+    for registers in registers_along(dim, along).into_iter().chain(whole) {
         let mut tile = within.to_vec();
         tile[first] = Extent { registers, ..along };
         let mut mappings = Vec::new();

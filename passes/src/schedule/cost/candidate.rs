@@ -99,10 +99,17 @@ impl<'a> Candidate<'a> {
         (self.mapped.ctas() / self.sms()).min(1.0)
     }
 
-    /// Bytes in flight on an SM, at least 1: the requests of all threads in a step, or all stages of the rings.
+    /// Bytes in flight on an SM, at least 1: the requests of all threads in a step, and in the next one if they load ahead, or all
+    /// stages of the rings.
     pub(super) fn in_flight(&self) -> f64 {
+        let steps = if self.mapped.mapping.prefetches() {
+            2.0
+        } else {
+            1.0
+        };
+        let of_thread = steps * self.mapped.bytes_together();
         let of_cta = match self.mapped.ring_bytes() {
-            None => self.mapped.distinct_threads() * self.mapped.bytes_together() * self.mapped.live_lanes(),
+            None => self.mapped.distinct_threads() * of_thread * self.mapped.live_lanes(),
             Some(bytes) => bytes as f64,
         };
         (self.resident_now() * of_cta).max(1.0)

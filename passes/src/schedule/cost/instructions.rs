@@ -50,9 +50,13 @@ fn merging_work(mapped: &Mapped<'_>) -> f64 {
             true => combinations_in_loops(mapped, reduction),
             false => 0.0,
         };
-        in_loops + combinations_of_threads(mapped, reduction)
+        let of_loop = match mapped.mapping.unroll_bytes > 0 && reduction.weighs_by_count {
+            true => OPS_PER_UNROLLED_MERGE,
+            false => OPS_PER_MERGE,
+        };
+        in_loops * of_loop + combinations_of_threads(mapped, reduction) * OPS_PER_MERGE
     });
-    combinations.sum::<f64>() * OPS_PER_MERGE
+    combinations.sum()
 }
 
 /// Partial results of a merged reduction that loops combine, one for each thread and step.

@@ -30,7 +30,21 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     waits * needed / in_flight + latency
 }
 
-/// Loads in a row: each further 16 bytes that a thread loads. Copies to a ring are not loads of a thread.
+/// Stores between loads: a loop that writes between the loads of a reduction. ptxas does not know that it writes to other memory, so
+/// that the loads of a step wait for the stores of the step before, unless they are issued ahead of them.
+pub(super) fn stores_between_loads(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let is_ahead = mapped.is_ringed() || mapped.mapping.prefetches() || mapped.mapping.unroll_bytes > 0;
+    let mut reductions = mapped.facts.reductions.iter();
+    let is_carried = reductions.any(|reduction| mapped.is_carried(reduction));
+    match is_carried && !is_ahead && mapped.facts.writes_between_reads() {
+        true => STORES_BETWEEN_LOADS,
+        false => 0.0,
+    }
+}
+
+/// Loads in a row: each further 16 bytes that a thread loads, and what carrying tiles to the next step takes. Copies to a ring are not
+/// loads of a thread.
 pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
     if candidate.mapped.is_ringed() {
         return 0.0;
@@ -40,7 +54,12 @@ pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
         false if candidate.mapped.facts.reductions.is_empty() => SERIAL_LOADS,
         false => SERIAL_LOADS_OF_REDUCTION,
     };
-    serial * candidate.mapped.further_loads()
+    let ahead = if candidate.mapped.mapping.prefetches() {
+        LOADS_AHEAD
+    } else {
+        0.0
+    };
+    serial * candidate.mapped.further_loads() + ahead
 }
 
 /// Crowded rings: more bytes under way than a walk through rings needs make memory switch between reads and writes less favourably.

@@ -27,41 +27,46 @@ pub const WALK: f64 = 14.4;
 pub const LOADS_IN_FLIGHT: f64 = 4.8;
 /// The loss with `BYTES_IN_FLIGHT` of other kernels that write as much as they read; their lifetimes (`LIFETIME_US`) account for
 /// most of the latency. The less a kernel writes, the nearer its loss is to `LOADS_IN_FLIGHT`.
-pub const LOADS_IN_FLIGHT_OF_REDUCTION: f64 = 1.0;
+pub const LOADS_IN_FLIGHT_OF_REDUCTION: f64 = 1.12;
 /// Each further 16-byte load of a thread in a kernel without reductions: copies with 4 vectors per thread reach 4080 GB/s, with 1
 /// vector 4230.
 pub const SERIAL_LOADS: f64 = 1.2;
 /// Each further 16-byte load of a thread in a kernel with reductions, which wait for all loads in any case. RMSNorm at 16384
 /// columns, two CTAs for each SM: 4248 GB/s with 4 vectors for each thread, 4222 with 8.
-pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.9;
+pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.68;
 /// Each further 16-byte load of a thread in a loop, while other CTAs are in another step. LayerNorm over 32768 columns, its row read
 /// three times: 3943 GB/s with 32 warps and one load, 3710 with 16 warps and two.
-pub const SERIAL_LOADS_IN_LOOP: f64 = 1.5;
+pub const SERIAL_LOADS_IN_LOOP: f64 = 1.12;
+/// The loss of loops that load each step's tile a step ahead, in per cent: predicates, and moves of registers.
+pub const LOADS_AHEAD: f64 = 0.8;
+/// Stores between the loads of a loop's steps. A sum of two tensors that is written beside its RMSNorm, over 7168, 16384, 32768, 65536
+/// and 131072 columns: 10.7, 9.8, 8.9, 12.8 and 14% slower than with loads a step ahead.
+pub const STORES_BETWEEN_LOADS: f64 = 9.0;
 /// The time that a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end.
 /// Fitted, together with the constants that follow up to `LATE_READS_OF_CLUSTER` and with `AGAIN_FROM_L1` to `EVICTED_FROM_L2`, to
-/// sweeps of 1450 schedules of 104 kernels (docs/measurements/sweeps-h200.md and widths-h200.md): to what the choice among them
-/// loses, and to their ratios. LayerNorm at 8192 columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940
+/// sweeps of 2000 schedules of 139 kernels (docs/measurements/sweeps-h200.md, widths-h200.md and choices-h200.md): to what the choice
+/// among them loses, and to their ratios. LayerNorm at 8192 columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940
 /// for 3.0 and 4248 for 4.0.
 pub const LIFETIME_US: f64 = 1.7;
 /// The part of a CTA's lifetime for each round in which its warps wait for one another, where it holds what it reduces, in
 /// microseconds.
-pub const ROUND_US: f64 = 0.07;
+pub const ROUND_US: f64 = 0.105;
 /// The part of a CTA's lifetime for each such round where it walks its row in a loop, whose last loads the round waits for. Softmax
 /// at 32768 columns in three passes reaches 4264 GB/s with two CTAs that walk for 4 us each; cross-entropy, which moves half as
 /// many bytes, 2770.
-pub const ROUND_OF_LOOP_US: f64 = 0.6;
+pub const ROUND_OF_LOOP_US: f64 = 0.56;
 /// The parts of the lifetime of CTAs in a cluster: `CLUSTER_US` as they start and end together, and `EXCHANGE_US` for each exchange
 /// of partial results between them, which is the way of the stores to other SMs and the wait for the last of them. RMSNorm at 49152
 /// columns: 3440 GB/s with clusters whose CTAs have bytes for 3.0 us under way, 4150 for 3.8 and 4237 for 4.5.
-pub const CLUSTER_US: f64 = 0.05;
-pub const EXCHANGE_US: f64 = 0.53;
+pub const CLUSTER_US: f64 = 0.0455;
+pub const EXCHANGE_US: f64 = 0.655;
 /// The part of a CTA's lifetime for reads that only results need, from L2, where they are issued behind the reductions.
 pub const LATE_READS_US: f64 = 0.1;
 /// The share of a CTA's own transfer that only other CTAs hide: it reads before it reduces, and writes after. RMSNorm at 32768 columns
 /// held by one CTA alone on its SM 3920 GB/s, walked by two 4276.
 pub const SERIAL_SHARE: f64 = 0.55;
 /// The share of a walk's own transfer that only other CTAs hide.
-pub const SERIAL_SHARE_OF_LOOP: f64 = 0.08;
+pub const SERIAL_SHARE_OF_LOOP: f64 = 0.042;
 /// How sharply memory idles once lifetimes are not covered, as the power of a p-norm: at the limit an eighth is lost.
 pub const LIFETIME_POWER: i32 = 6;
 /// Microseconds in which an SM launches a CTA of a cluster, and the power of the p-norm of that and of moving the CTA's bytes.
@@ -70,7 +75,7 @@ pub const LIFETIME_POWER: i32 = 6;
 pub const CLUSTER_LAUNCH_US: f64 = 0.29;
 pub const CLUSTER_LAUNCH_POWER: i32 = 3;
 /// The loss of clusters in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
-pub const CLUSTER: f64 = 1.0;
+pub const CLUSTER: f64 = 1.13;
 /// The further loss of walks in clusters, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the
 /// row.
 pub const WALK_OF_CLUSTER: f64 = 1.8;
@@ -86,7 +91,7 @@ pub const LATE_READS_OF_CLUSTER: f64 = 11.0;
 /// The further loss of each late read in clusters whose rows are copied to shared memory, in per cent. Best of those clusters, and
 /// best of all: softmax at 131072 columns 4210 and 4210 GB/s, RMSNorm 4056 and 4061, LayerNorm 2439 and 3535; at 65536 columns
 /// RMSNorm 4142 and 4186, LayerNorm 3102 and 3418.
-pub const LATE_READS_BESIDE_COPIES: f64 = 11.0;
+pub const LATE_READS_BESIDE_COPIES: f64 = 13.75;
 /// A step of a walk through a ring beyond its instructions, in microseconds: waiting for the tile, for the warps of a row, and for
 /// its last stores. Fitted, with the constants that follow up to `RING_CROWDED` and with `RING_EXCHANGE_US`, to gradients of
 /// RMSNorm and LayerNorm over 1024 to 20480 columns, 113 schedules, with a root mean square error of 5%
@@ -136,7 +141,7 @@ pub const DEAD_LANES: f64 = 18.0;
 pub const SHARED_BARRIER: f64 = 1.0;
 /// SMs that fill up with new CTAs while others run dry, divided by the number of waves; nothing where one wave holds all. 32768
 /// rows of 128 columns reach 3060 GB/s in one wave, 2909 in 1.3 and 2904 in 1.9.
-pub const WAVES: f64 = 12.0;
+pub const WAVES: f64 = 10.5;
 /// Accesses narrower than 16 bytes, for each further access that the same bytes take: rows of 4095 columns, read 2 bytes at a time,
 /// reach 3465 GB/s, rows of 4096 columns 4168.
 pub const NARROW_ACCESSES: f64 = 2.4;
@@ -160,7 +165,7 @@ pub const WALKED_ALIGNED_ROWS: f64 = 2.0;
 /// by 4.7% over 4097 columns, 6.1% over 5125, 3.8% over 20003 and 6.7% over 50257.
 pub const SINGLE_COVERED_READS: f64 = 3.5;
 /// The further loss where a thread walks several of them: over 4097 columns 3684 GB/s with two rows.
-pub const ROWS_WALKED_TOGETHER: f64 = 6.0;
+pub const ROWS_WALKED_TOGETHER: f64 = 8.8;
 /// The further loss of rows with alignment peeling that are held with late reads: over 4097 columns 3220 GB/s with early reads,
 /// 2940 with late ones; over 5125 columns 3145 and 2680.
 pub const LATE_READS_OF_ALIGNED_ROWS: f64 = 15.0;
@@ -192,13 +197,13 @@ pub const SHORT_REQUESTS: f64 = 1.0;
 /// Rereads from L1, and (`AGAIN_FROM_L2`) from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from
 /// L2, 4237 from registers; LayerNorm there 4255, 4068 and 4105. At 4096 columns, where nothing else is lost, 4164 and 4142 from L1
 /// and 4168 from registers.
-pub const AGAIN_FROM_L1: f64 = 8.4;
+pub const AGAIN_FROM_L1: f64 = 4.2;
 /// The share of L1 from which on the rows in it are partly evicted before they are read again, and the power of that share with
 /// which the remaining part decreases: of the schedules in the sweeps that differ in `keep` alone, reading again from L1 is the
 /// faster one by 12% where rows take 0.6 to 1 of L1, by 5% at 2, and by nothing from 4 on.
-pub const L1_SHARE: f64 = 0.57;
-pub const L1_POWER: f64 = 0.57;
-pub const AGAIN_FROM_L2: f64 = 15.0;
+pub const L1_SHARE: f64 = 0.417;
+pub const L1_POWER: f64 = 0.8;
+pub const AGAIN_FROM_L2: f64 = 18.6;
 /// Rows kept in an L1 that is too small for them, as a share of all bytes. Not measured.
 pub const MISPLACED: f64 = 1.0;
 /// The shares of L2 at which rows to be read again begin to be evicted, and at which all are. RMSNorm from L2 with two rows
@@ -233,16 +238,18 @@ pub const END_OF_PART_US: f64 = 2.0;
 pub const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.8;
 /// The fewest warps of an SM with which its schedulers always find one that can issue. Cross-entropy over 32001 columns with 12
 /// warps, whose rows take eight accesses a step, reaches 3215 GB/s; over 50257 columns with 28 warps 4041, with 12 warps 3597.
-pub const ISSUING_WARPS: f64 = 20.0;
+pub const ISSUING_WARPS: f64 = 16.5;
 /// Instructions of one op of the body on one element: conversions, addresses and predicates included.
 pub const INSTRUCTIONS_PER_OP: f64 = 1.2;
 
 /// Ops for each element of a vector that is shifted out of the two words around it: 11 selects and 4 funnel shifts for 8 elements.
-pub const OPS_PER_SHIFT: f64 = 2.0;
+pub const OPS_PER_SHIFT: f64 = 1.47;
 
 /// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects. Chosen so
 /// that LayerNorm over 40960 columns is merged as the fastest of those that were measured.
 pub const OPS_PER_MERGE: f64 = 16.0;
+/// Ops that combine two partial means in a loop of which all steps are unrolled, so that the means' weights are constants.
+pub const OPS_PER_UNROLLED_MERGE: f64 = 6.0;
 
 /// Ops that move a vector of elements through shared memory, out of one thread and into another; a vector is what both sides hold
 /// together, a single element at least. Not measured alone: a transposed quantisation that moved its result by an earlier exchange

@@ -20,6 +20,9 @@ use super::{
 /// little too low spills.
 fn bounds_registers(candidate: &Candidate<'_>) -> bool {
     let mapping = candidate.mapped.mapping;
+    if mapping.prefetches() {
+        return true;
+    }
     if !mapping.early_reads {
         return false;
     }

@@ -326,6 +326,29 @@ fn only_loops_that_combine_means_are_unrolled() {
 }
 
 #[test]
+fn threads_hold_most_of_a_row_in_clusters_of_the_largest_size() {
+    let all = candidates(&rms_norm(16, 1 << 17, 2), &SM_90A);
+    let held = |mapping: &&Mapping| mapping.spread[1].contains(&Factor::new(Level::Register, 16));
+    let held = all.iter().filter(held).map(Mapping::ctas_per_cluster);
+    assert_eq!(held.collect::<BTreeSet<_>>(), [8].into());
+}
+
+#[test]
+fn loops_over_rows_load_ahead_in_clusters_only_where_they_write_between_loads() {
+    let mut facts = rms_norm(16, 1 << 17, 2);
+    let ahead = |facts: &Facts| {
+        let mut all = candidates(facts, &SM_90A);
+        all.retain(|mapping| mapping.prefetches());
+        all
+    };
+    let alone = ahead(&facts);
+    assert!(!alone.is_empty());
+    assert!(alone.iter().all(|mapping| mapping.ctas_per_cluster() == 1));
+    facts.accesses[0].needed_by.push(need(None, &[]));
+    assert!(ahead(&facts).iter().any(|mapping| mapping.ctas_per_cluster() > 1));
+}
+
+#[test]
 fn a_row_is_passed_over_once_for_each_reduction_that_has_to_be_waited_for() {
     let mut facts = rms_norm(16, 1 << 16, 2);
     let in_loop = |_: &Reduction| true;

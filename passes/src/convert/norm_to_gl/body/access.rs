@@ -334,7 +334,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let mut limits = Vec::new();
         let mut symbols = Vec::with_capacity(num_symbols);
         for symbol in 0..num_symbols {
-            // An expression that is not a form, for example one with a product of sizes, is taken to use every symbol.
+            // Which symbols an expression without a form uses, such as a product of two sizes, is not known: it gets all of them.
             let uses = |side: &AffineExpr<'c>| {
                 QuotientForm::of(*side, num_dims, num_symbols).is_none_or(|form| form.uses_symbol(symbol))
             };

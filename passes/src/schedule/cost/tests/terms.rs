@@ -76,13 +76,13 @@ fn resident(spread: &[&[(Level, i64)]]) -> f64 {
 
 #[test]
 fn each_further_load_of_a_thread_is_in_a_row_with_the_first() {
-    assert!(is_near(of("loads in a row", &rows(), &[ROW, HELD]), 0.9));
+    assert!(is_near(of("loads in a row", &rows(), &[ROW, HELD]), 0.68));
     let mut copies = rows();
     copies.reductions.clear();
     assert!(is_near(of("loads in a row", &copies, &[ROW, HELD]), 1.2));
     assert!(is_near(of("loads in a row", &rows(), &[ROW, HELD_BY_512]), 0.0));
     let walked = &[(Loop, 0), (Register, 2), (Warp, 4), (Lane, 32), (Vector, 8)];
-    assert!(is_near(of("loads in a row", &rows(), &[ROW, walked]), 1.5));
+    assert!(is_near(of("loads in a row", &rows(), &[ROW, walked]), 1.12));
 }
 
 /// The loop's steps hold 16 elements in each thread, two to a register.
@@ -102,6 +102,29 @@ fn a_tile_that_is_loaded_ahead_takes_its_registers() {
         cost(&rows(), &mapping, &SM_90A).map(|cost| cost.registers)
     };
     assert_eq!(registers(2), registers(1).map(|registers| registers + 8));
+}
+
+#[test]
+fn what_is_loaded_ahead_is_in_flight_beside_the_step() {
+    let lost = |stages| {
+        let one_cta = |mapping: &mut Mapping| (mapping.stages, mapping.min_ctas_per_sm) = (stages, 1);
+        term("loads in flight", &rows(), &[ROW, WALKED], one_cta)
+    };
+    // Beyond what is inversely proportional to it, so few bytes do not cover the latency of reads.
+    assert!(lost(1) > 2.0 * lost(2) && lost(2) > 0.0);
+}
+
+#[test]
+fn loads_wait_for_the_stores_of_the_step_before_unless_they_are_ahead_of_them() {
+    let lost = |facts: &Facts, change: &dyn Fn(&mut Mapping)| {
+        term("stores between loads", facts, &[ROW, WALKED], change)
+    };
+    let mut facts = rows();
+    assert!(is_near(lost(&facts, &|_| {}), 0.0));
+    facts.accesses[0].needed_by.push(need(None, &[]));
+    assert!(is_near(lost(&facts, &|_| {}), 9.0));
+    assert!(is_near(lost(&facts, &|mapping| mapping.stages = 2), 0.0));
+    assert!(is_near(of("stores between loads", &facts, &[ROW, HELD]), 0.0));
 }
 
 #[test]
@@ -211,7 +234,7 @@ fn clusters_are_launched_slowly_and_read_late_slowly() {
         mapping.keep = vec![CachePlace::Shared, CachePlace::None, CachePlace::None];
         mapping.bring = CopyMechanism::Bulk;
     });
-    assert!(is_near(copied, early + 11.0), "{copied}");
+    assert!(is_near(copied, early + 13.75), "{copied}");
     // Each CTA has bytes for 0.25 us.
     let short = clusters(8, 2, true);
     assert!((30.0..40.0).contains(&short), "{short}");
@@ -251,7 +274,7 @@ fn sms_run_dry_between_few_waves() {
     let waves = |count: u64| of("waves", &rms_norm(count * 132, 4096, 2), &[ROW, HELD]);
     let resident = resident(&[ROW, HELD]) as u64;
     assert!(is_near(waves(resident), 0.0));
-    assert!(is_near(waves(2 * resident), 6.0));
+    assert!(is_near(waves(2 * resident), 5.25));
     assert!(waves(20 * resident) < 1.0);
 }
 
