@@ -18,6 +18,7 @@ use super::{
     facts::{Dim, Facts, Reduction, Use},
     mapping::{Factor, Mapping},
     rings,
+    spread::spreads,
 };
 
 /// The most elements of a dim that one thread holds: beyond 64 f32 registers occupancy falls to one CTA of 512 threads for
@@ -387,7 +388,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
                 all.extend(unrolled(facts, &mapping, steps.product::<u64>().div_ceil(split)));
             }
             if is_revisited && !is_shared && !is_merged {
-                all.extend(prefetching(facts, &mapping));
+                all.extend(prefetching(facts, &mapping, target));
             }
             push_held(facts, mapping, is_held, all);
         }
@@ -428,13 +429,21 @@ fn unrolled(facts: &Facts, mapping: &Mapping, steps: u64) -> Vec<Mapping> {
 /// Returns the variant of a mapping whose loop loads each step's tile a step ahead; `None` where a thread has as many bytes in flight
 /// without it. Its registers leave room for fewer CTAs, whose rows are more likely to stay in L1. RMSNorm over 65536 columns reaches
 /// 4192 GB/s with one CTA of 1024 threads that loads ahead, and 3854 with two that do not; LayerNorm over 40960 columns 4065 and 3696,
-/// softmax over 32003 columns 4144 and 3659. In clusters that does not pay, unless stores stand between the loads of two steps: RMSNorm of
-/// a sum that is written, over 131072 columns, reaches 4000 and 3511, LayerNorm over 100352 columns 3216 and 3563.
-fn prefetching(facts: &Facts, mapping: &Mapping) -> Option<Mapping> {
+/// softmax over 32003 columns 4144 and 3659. Rows that L1 does not hold come from L2 again, for which so few CTAs wait: RMSNorm over
+/// 100000 columns 3110 with 512 threads. In clusters it does not pay, unless stores stand between the loads of two steps:
+/// RMSNorm of a sum that is written, over 131072 columns, reaches 4000 and 3511, LayerNorm over 100352 columns 3216 and 3563.
+fn prefetching(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> {
     let registers = mapping.registers().unsigned_abs();
     let step = facts.lead().map_or(0, |lead| registers * lead.bytes);
+    let dims = spreads(facts, mapping);
+    let reread = facts.accesses.iter().filter(|access| access.is_reused);
+    let rows = reread.map(|access| {
+        let used = dims.iter().zip(&access.uses).filter(|(_, uses)| **uses);
+        access.bytes * used.map(|(dim, _)| dim.of_cta()).product::<u64>()
+    });
+    let is_in_l1 = rows.sum::<u64>() <= u64::from(target.l1_and_shared) / 2;
     let gains = mapping.ctas_per_cluster() == 1 || facts.writes_between_reads();
-    (gains && step <= PREFETCHED_BYTES).then(|| Mapping {
+    (is_in_l1 && gains && step <= PREFETCHED_BYTES).then(|| Mapping {
         stages: 2,
         ..mapping.clone()
     })

@@ -14,7 +14,7 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     let ctas_per_sm = mapped.ctas() / candidate.sms();
     // An SM that requests all of its bytes at once waits for one latency, however few they are.
     let rounds = (mapped.read / (candidate.sms() * ctas_per_sm.min(1.0) * in_flight)).max(1.0);
-    let covering = LATENCY_BYTES * mapped.read / mapped.bytes;
+    let covering = LATENCY_BYTES * read_at_once(candidate);
     // SMs without a CTA request nothing: the others have that many times their share of the bytes to wait for.
     let requested = in_flight * candidate.busy();
     let latency =
@@ -28,6 +28,18 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
         }
     };
     waits * needed / in_flight + latency
+}
+
+/// The share of reads among what an SM moves while a CTA reads. A CTA that reduces a row in a loop writes nothing before the loop ends:
+/// only the other CTAs on its SM do meanwhile.
+fn read_at_once(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let share = mapped.read / mapped.bytes;
+    let mut reductions = mapped.facts.reductions.iter();
+    match reductions.any(|reduction| mapped.is_carried(reduction)) {
+        true => share + (1.0 - share) / candidate.resident_now(),
+        false => share,
+    }
 }
 
 /// Stores between loads: a loop that writes between the loads of a reduction. ptxas does not know that it writes to other memory, so
@@ -54,10 +66,10 @@ pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
         false if candidate.mapped.facts.reductions.is_empty() => SERIAL_LOADS,
         false => SERIAL_LOADS_OF_REDUCTION,
     };
-    let ahead = if candidate.mapped.mapping.prefetches() {
-        LOADS_AHEAD
-    } else {
-        0.0
+    let ahead = match candidate.mapped.mapping.prefetches() {
+        // The loads of the second pass, and those of weights, are not ahead: only other warps cover their latency.
+        true => LOADS_AHEAD + FEW_WARPS_AHEAD * (WARPS_AHEAD / candidate.warps() - 1.0).max(0.0),
+        false => 0.0,
     };
     serial * candidate.mapped.further_loads() + ahead
 }

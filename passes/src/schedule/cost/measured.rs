@@ -39,12 +39,17 @@ pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.68;
 pub const SERIAL_LOADS_IN_LOOP: f64 = 1.12;
 /// The loss of loops that load each step's tile a step ahead, in per cent: predicates, and moves of registers.
 pub const LOADS_AHEAD: f64 = 0.8;
+/// The further loss where an SM has fewer than `WARPS_AHEAD` warps of such loops, for as many again as it has. RMSNorm over 60000
+/// columns reaches 4178 GB/s with 32 warps and 3868 with 16, over 100000 columns 3800 and 2553; RMSNorm of a sum over 131072 columns
+/// in clusters 3870 and 3618.
+pub const FEW_WARPS_AHEAD: f64 = 8.0;
+pub const WARPS_AHEAD: f64 = 32.0;
 /// Stores between the loads of a loop's steps. A sum of two tensors that is written beside its RMSNorm, over 7168, 16384, 32768, 65536
 /// and 131072 columns: 10.7, 9.8, 8.9, 12.8 and 14% slower than with loads a step ahead.
 pub const STORES_BETWEEN_LOADS: f64 = 9.0;
 /// The time that a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end.
 /// Fitted, together with the constants that follow up to `LATE_READS_OF_CLUSTER` and with `AGAIN_FROM_L1` to `EVICTED_FROM_L2`, to
-/// sweeps of 2000 schedules of 139 kernels (docs/measurements/sweeps-h200.md, widths-h200.md and choices-h200.md): to what the choice
+/// sweeps of 2200 schedules of 151 kernels (docs/measurements/sweeps-h200.md, widths-h200.md and choices-h200.md): to what the choice
 /// among them loses, and to their ratios. LayerNorm at 8192 columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940
 /// for 3.0 and 4248 for 4.0.
 pub const LIFETIME_US: f64 = 1.7;
@@ -136,7 +141,7 @@ pub const LAUNCH: f64 = 80.0;
 pub const LAUNCH_BYTES: f64 = 1300.0;
 /// The loss if all lanes of a CTA of 512 threads held no element of the row; it grows with the cube of the threads. Rows of 7168
 /// columns reach 4015 GB/s with 512 threads and 4154 with 256, of 8192 columns 4098 and 4044.
-pub const DEAD_LANES: f64 = 18.0;
+pub const DEAD_LANES: f64 = 9.0;
 /// Rows of one CTA that wait at one barrier. Two rows of 256 threads lose half a per cent, and guards cost more.
 pub const SHARED_BARRIER: f64 = 1.0;
 /// SMs that fill up with new CTAs while others run dry, divided by the number of waves; nothing where one wave holds all. 32768
