@@ -534,18 +534,20 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
 // norm: schedules, applied
 //===----------------------------------------------------------------------===//
 
-def NormHoistDivisions : RustPass<"norm-hoist-divisions"> {
-  let summary = "Replace divisions of many elements by one value by products with its reciprocal";
+def NormRelaxDivisions : RustPass<"norm-relax-divisions"> {
+  let summary = "Let divisions of elements err as the table of scalar ops allows";
   let description = [{
     **Requires** nothing.
 
     **Guarantees** that no f32 `arith.divf` of a kernel has a divisor that
     varies over fewer dims than its dividend: the quotient is a product with the
-    reciprocal, which is computed once for each divisor. Its error is up to 3 ulp,
-    which the table of scalar ops allows for `arith.divf`.
+    reciprocal, which is computed once for each divisor. Other f32 divisions have
+    the flag `arcp` if their result varies over a dim that is reduced, or if the
+    kernel reduces nothing. The error of both is up to 3 ulp, which the table of
+    scalar ops allows for `arith.divf`.
 
-    **Leaves alone** divisions of other types, and those whose divisor varies over
-    as many dims as the dividend.
+    **Leaves alone** divisions of other types, and those that are computed once
+    for each row.
 
     ```mlir
     norm.kernel @normalize(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {
@@ -565,7 +567,10 @@ def NormHoistDivisions : RustPass<"norm-hoist-divisions"> {
     }
     ```
   }];
-  let statistics = [Statistic<"numHoisted", "num-hoisted", "Divisions turned into products">];
+  let statistics = [
+    Statistic<"numHoisted", "num-hoisted", "Divisions turned into products">,
+    Statistic<"numApproximated", "num-approximated", "Divisions that need not be exact">,
+  ];
   let dependentDialects = ["arith"];
 }
 
@@ -1653,6 +1658,7 @@ def ConvertMathToNvvmApprox
     | `math.sin`, `math.cos` | x less a multiple of pi/2 in three parts (Cody and Waite 1980), then Taylor's polynomial | derived, for abs(x) up to 2^17: absolute, about 2^-24; beyond, some number from -1 to 1 |
     | `math.powf` | `2^(y log2(abs(x)))`, the logarithm and the product in two f32 (Dekker 1971), then C's special cases | derived: the logarithm is off by 2^-30 of itself, so that `ex2.approx` and 2 ulp more are left |
     | `math.sqrt` | `sqrt.rn` | correctly rounded |
+    | `arith.divf` with the flag `arcp` | `div.full` | 2 ulp |
     | `math.round` | `trunc`, and 1 where at least 1/2 was cut off | exact |
     | `math.clampf` | `arith.minimumf` with the upper bound, `arith.maximumf` with the lower | exact |
     | `math.absf`, `floor`, `ceil`, `trunc`, `roundeven`, `copysign`, `fma` | LLVM's intrinsic | exact, or rounded once |

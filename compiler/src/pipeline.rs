@@ -33,7 +33,7 @@ const STEPS: &[Step] = &[
             "norm-form-computes",
             "norm-fuse-computes{explain=$explain}",
             "norm-form-kernels",
-            "norm-hoist-divisions",
+            "norm-relax-divisions",
             // A constant or dead value must not keep a dim in a kernel.
             "canonicalize",
             "cse",

@@ -12,6 +12,7 @@ pub mod conversion;
 pub mod diagnostic;
 pub mod dialects;
 pub mod driver;
+pub mod fast_math;
 pub mod guard;
 pub mod interval;
 pub mod linear_form;

@@ -19,6 +19,24 @@ gpu.module @kernels {
 
 // -----
 
+// A division becomes `div.full` where its flags allow that.
+// CHECK-LABEL: @division
+// CHECK: llvm.call_intrinsic "llvm.nvvm.div.full.ftz"(%[[X:.*]], %[[Y:.*]]) : (f32, f32) -> f32
+// CHECK: arith.divf %[[X]], %[[Y]] : f32
+// CHECK: arith.divf %{{.*}}, %{{.*}} fastmath<arcp> : f64
+// OPTIONS-LABEL: @division
+// OPTIONS: "llvm.nvvm.div.full"
+gpu.module @kernels {
+  func.func @division(%x: f32, %y: f32, %z: f64) -> (f32, f32, f64) {
+    %0 = arith.divf %x, %y fastmath<arcp> : f32
+    %1 = arith.divf %x, %y : f32
+    %2 = arith.divf %z, %z fastmath<arcp> : f64
+    return %0, %1, %2 : f32, f32, f64
+  }
+}
+
+// -----
+
 // CHECK-LABEL: @one_instruction
 // CHECK: "llvm.nvvm.rsqrt.approx.ftz.f"(%{{.*}}) : (f32) -> f32
 // CHECK: "llvm.nvvm.sqrt.rn.ftz.f"

@@ -263,3 +263,23 @@ norm.kernel @scaled_by_all(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>) spa
   %2 = arith.divf %0, %1 : bf16
   norm.write %2, %y[%p floordiv 4096, %p mod 4096] : memref<?x4096xbf16>
 }
+
+// -----
+
+// Where only the run knows both extents, rows are presumed to be long, and the walk over them is split.
+// CHECK: norm.kernel @gradient(
+// CHECK-SAME: spread = {{\[\[}}loop, split({{[0-9]+}}){{[^]]*}}], [{{[^]]*}}lane(32)]]
+norm.kernel @gradient(%x: memref<?x?xbf16>, %dy: memref<?x?xbf16>, %dx: memref<?x?xbf16>, %dw: memref<?xf32>)
+    space(%m = dim(%x, 0), %n = dim(%x, 1)) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xbf16>
+  %1 = norm.read %dy[%m, %n] : memref<?x?xbf16>
+  %2 = arith.extf %0 : bf16 to f32
+  %3 = arith.extf %1 : bf16 to f32
+  %4 = arith.mulf %2, %3 : f32
+  %5 = norm.reduce add %4 over(%n) : f32
+  %6 = norm.reduce add %4 over(%m) : f32
+  %7 = arith.subf %3, %5 : f32
+  %8 = arith.truncf %7 : f32 to bf16
+  norm.write %8, %dx[%m, %n] : memref<?x?xbf16>
+  norm.write %6, %dw[%n] : memref<?xf32>
+}

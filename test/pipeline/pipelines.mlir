@@ -21,7 +21,7 @@
 // ALL-NEXT:        norm-form-computes
 // ALL-NEXT:        norm-fuse-computes{explain=false}
 // ALL-NEXT:        norm-form-kernels
-// ALL-NEXT:        norm-hoist-divisions
+// ALL-NEXT:        norm-relax-divisions
 // ALL-NEXT:        canonicalize
 // ALL-NEXT:        cse
 // ALL-NEXT:        norm-split-outputs

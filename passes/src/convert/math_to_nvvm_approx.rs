@@ -1,4 +1,5 @@
-//! `convert-math-to-nvvm-approx`: lowers `math` ops to instructions of the SM, without a library.
+//! `convert-math-to-nvvm-approx`: lowers `math` ops, and divisions that need not be exact, to instructions of the SM, without a
+//! library.
 //!
 //! Matches the ops of the table in Passes.td on scalars and on fixed-size vectors; the rest stays for `convert-gpu-to-nvvm` and
 //! its libdevice calls. NVPTX has no vector forms of these, so nothing is lost by taking vectors apart. f16 and bf16 are
@@ -17,6 +18,7 @@ use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike}
 use crate::{
     mlir::{
         builder::Builder,
+        fast_math::{self, RECIPROCAL},
         pass::{PassContext, PassResult},
         types, walk,
     },
@@ -67,6 +69,8 @@ enum Function {
     Pow,
     Round,
     Clamp,
+    /// A division that need not be exact.
+    Divide,
     /// An LLVM intrinsic that NVPTX selects to exact instructions in f32 and f64, by op name.
     Exact(&'static str),
     /// An LLVM intrinsic that NVPTX selects to exact instructions for every float type.
@@ -94,6 +98,7 @@ impl Function {
             "math.powf" => Self::Pow,
             "math.round" => Self::Round,
             "math.clampf" => Self::Clamp,
+            "arith.divf" if fast_math::flags(op).contains(&RECIPROCAL) => Self::Divide,
             "math.absf" => Self::ExactInAny("llvm.intr.fabs"),
             "math.copysign" => Self::ExactInAny("llvm.intr.copysign"),
             "math.fma" => Self::ExactInAny("llvm.intr.fma"),
@@ -114,6 +119,7 @@ impl Function {
         let is_f64 = types::is_float(element) && types::bit_width(element) == Some(64);
         let is_up_to_f32 = types::is_float(element) && !types::is_float8(element) && !is_f64;
         match self {
+            Self::Divide => types::is_f32(element),
             Self::Integer(..) => !types::is_float(element) && types::bit_width(element).is_some(),
             Self::Rsqrt
             | Self::Sqrt

@@ -10,7 +10,7 @@
 use std::{collections::HashMap, fmt, str::FromStr};
 
 use melior::ir::{
-    Attribute, OperationRef, Value, ValueLike,
+    OperationRef, Value, ValueLike,
     operation::{OperationLike, OperationResult},
 };
 
@@ -18,6 +18,7 @@ use crate::{
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
+        fast_math::{self, CONTRACT, FLAGS},
         pass::{PassContext, PassError, PassResult},
         types,
         values::{definition, key, uses},
@@ -25,12 +26,6 @@ use crate::{
     },
     table::{NvvmContractSums, NvvmContractSumsStatistic},
 };
-
-/// The attribute that `arith` and `math` keep their flags in.
-const FLAGS: &str = "fastmath";
-
-/// The flags that `fast` stands for, without `contract`.
-const FAST_BUT_CONTRACT: &str = "reassoc,nnan,ninf,nsz,arcp,afn";
 
 /// Which sums and differences of a product are computed by an fma, which rounds once, in place of a product and a sum, which round
 /// twice. The names are those of clang's `-ffp-contract`.
@@ -75,14 +70,13 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NvvmContrac
     let mode = mode.map_err(|error| Diagnostic::user(op.location(), error))?;
     let mut factors = Factors::default();
     for op in walk::post_order(op) {
-        let flags = flags_without_contract(op);
-        if let Some(flags) = &flags {
-            let text = format!("#arith.fastmath<{flags}>");
-            let flags = Attribute::parse(cx.context(), &text);
-            let flags = flags.ok_or_else(|| PassError::Internal(format!("'{text}' are no flags")))?;
-            Builder::before(op).set_attribute(op, FLAGS, flags);
+        let mut flags = fast_math::flags(op);
+        let may_contract = flags.contains(&CONTRACT);
+        if may_contract {
+            flags.retain(|flag| *flag != CONTRACT);
+            fast_math::set_flags(&Builder::before(op), op, &flags);
         }
-        if flags.is_none() && mode == FpContract::On {
+        if !may_contract && mode == FpContract::On {
             continue;
         }
         let Some(sum) = Sum::of(op)? else {
@@ -124,24 +118,6 @@ impl Sum {
             true => Self::Added,
             false => Self::Subtracted,
         }))
-    }
-}
-
-/// The flags that an op with `contract` keeps, as the attributes spell them; `None` for an op without it.
-fn flags_without_contract(op: OperationRef<'_, '_>) -> Option<String> {
-    let text = op.attribute(FLAGS).ok()?.to_string();
-    let flags = text.strip_prefix("#arith.fastmath<")?.strip_suffix('>')?;
-    if flags == "fast" {
-        return Some(FAST_BUT_CONTRACT.to_owned());
-    }
-    let (contract, kept): (Vec<_>, Vec<_>) = flags
-        .split(',')
-        .map(str::trim)
-        .partition(|flag| *flag == "contract");
-    match (contract.is_empty(), kept.is_empty()) {
-        (true, _) => None,
-        (false, true) => Some("none".to_owned()),
-        (false, false) => Some(kept.join(",")),
     }
 }
 

@@ -308,7 +308,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
         .copied()
         .filter(|dim| !facts.dims[*dim].is_whole && !facts.dims[*dim].is_counting)
         .filter(|dim| !facts.dims[*dim].is_revisited || ctas < sms)
-        .max_by_key(|dim| facts.dims[*dim].extent);
+        .max_by_key(|dim| (!facts.dims[*dim].is_revisited, facts.dims[*dim].extent));
     let mut splits = vec![1];
     if let Some(dim) = splittable {
         let steps = facts.dims[dim].extent.div_ceil(tile[dim].points());

@@ -102,7 +102,7 @@ pub(super) fn dims(
                 _ if Some(dim) == long => first,
                 // Assume the longest row, so that a tile holds any row as a whole.
                 (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
-                (Use::Reduced, _) if is_revisited[dim] || whole.contains(&dim) => NOMINAL_ROW,
+                (Use::Reduced | Use::Both, _) if is_revisited[dim] || whole.contains(&dim) => NOMINAL_ROW,
                 (Use::Reduced, _) => NOMINAL_WALK,
                 (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, 1),
             };

@@ -8,6 +8,9 @@ use super::{
     mapping::Mapping,
 };
 
+/// The fewest bytes that one `cp.async` copies (PTX ISA, `cp.async`); fewer go through registers.
+const SHORTEST_ASYNC_COPY: u64 = 4;
+
 /// Returns the variant of a mapping whose CTAs bulk-copy the rows that they hold, and need again behind a reduction, to shared
 /// memory, and read them from there in each phase; `None` if there are no such rows, or if they cannot be copied in bulk. All other
 /// reads come from the caches when they are needed: held beside the row they would occupy the registers that it leaves free.
@@ -15,21 +18,26 @@ pub fn held(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping
     if !target.has(Feature::BulkCopy) || mapping.aligned_dim.is_some() || mapping.looped_dims() > 0 {
         return None;
     }
-    let held = brought(facts, mapping, |_| true)?;
+    let held = brought(facts, mapping, CopyMechanism::Bulk, |_| true)?;
     (bytes(facts, &held) <= u64::from(target.shared_per_cta)).then_some(held)
 }
 
-/// Returns the variant of a mapping that bulk-copies to shared memory those reads that satisfy `of_interest`, are needed again
-/// behind a reduction, and lie in rows of whole 16-byte accesses; `None` if there are none.
+/// Returns the variant of a mapping that brings to shared memory, by `engine`, those reads that satisfy `of_interest`, are needed again
+/// behind a reduction, and lie in rows that the engine copies without single elements; `None` if there are none.
 pub(super) fn brought(
     facts: &Facts,
     mapping: &Mapping,
+    engine: CopyMechanism,
     of_interest: impl Fn(&Access) -> bool,
 ) -> Option<Mapping> {
+    let shortest = match engine {
+        CopyMechanism::CpAsync => SHORTEST_ASYNC_COPY,
+        _ => ACCESS_BYTES as u64,
+    };
     let is_brought = |access: &&Access| {
         let in_rows = access.contiguous().is_some_and(|dim| {
             let dim = &facts.dims[dim];
-            access.vector * access.bytes == ACCESS_BYTES as u64 && access.vector <= dim.extent && dim.is_known
+            access.vector * access.bytes >= shortest && access.vector <= dim.extent && dim.is_known
         });
         !access.is_write && access.is_reused && in_rows && of_interest(access)
     };
@@ -39,7 +47,7 @@ pub(super) fn brought(
     }
     keep.contains(&CachePlace::Shared).then(|| Mapping {
         keep,
-        bring: CopyMechanism::Bulk,
+        bring: engine,
         unroll_bytes: 0,
         early_reads: false,
         ..mapping.clone()

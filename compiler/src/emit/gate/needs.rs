@@ -104,6 +104,8 @@ const CALLED: &[(&str, Need)] = &[
     ("llvm.nvvm.add.rn.", Nothing),
     ("llvm.nvvm.cos.approx.", Nothing),
     ("llvm.nvvm.div.approx.", Nothing),
+    ("llvm.nvvm.div.full", Nothing),
+    ("llvm.nvvm.div.full.", Nothing),
     ("llvm.nvvm.ex2.approx.", Nothing),
     ("llvm.nvvm.fma.rn.", Nothing),
     ("llvm.nvvm.fmax.", Nothing),

@@ -66,6 +66,7 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
                 let below = self.op("arith.minimumf", &[*x, *high]);
                 self.op("arith.maximumf", &[below, *low])
             }
+            (Function::Divide, [a, b]) => self.divide(*a, *b),
             (Function::Exact(name) | Function::ExactInAny(name), operands) => self.op(name, operands),
             (Function::Integer(name, edge), operands) => {
                 let defined = BoolAttribute::new(self.b.context(), false).into();
@@ -199,8 +200,14 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
             } else {
                 "ex2.approx.f32"
             },
-            x,
+            &[x],
         )
+    }
+
+    /// `div.full`, whose intrinsics LLVM names without the type.
+    fn divide(&self, a: Value<'c, 'a>, b: Value<'c, 'a>) -> Value<'c, 'a> {
+        let flush = if self.options.flush_denormals { ".ftz" } else { "" };
+        self.intrinsic(&format!("div.full{flush}"), &[a, b])
     }
 
     /// `lg2.approx`.
@@ -214,7 +221,7 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
 
     pub(super) fn special(&self, name: &str, x: Value<'c, 'a>) -> Value<'c, 'a> {
         let flush = if self.options.flush_denormals { ".ftz" } else { "" };
-        self.intrinsic(&format!("{name}{flush}.f"), x)
+        self.intrinsic(&format!("{name}{flush}.f"), &[x])
     }
 
     /// `tanh.approx`. NVPTX has no intrinsic for it, but selects it for LLVM's `tanh` if approximation is allowed.
@@ -225,12 +232,12 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
             .value_with("llvm.intr.tanh", &[x], self.ty, flags.as_slice())
     }
 
-    fn intrinsic(&self, name: &str, x: Value<'c, 'a>) -> Value<'c, 'a> {
+    fn intrinsic(&self, name: &str, operands: &[Value<'c, 'a>]) -> Value<'c, 'a> {
         let context = self.b.context();
         let name = StringAttribute::new(context, &format!("llvm.nvvm.{name}"));
         self.b.value_with(
             "llvm.call_intrinsic",
-            &[x],
+            operands,
             self.ty,
             &[
                 ("intrin", name.into()),
@@ -240,7 +247,7 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
                 ),
                 (
                     "operandSegmentSizes",
-                    DenseI32ArrayAttribute::new(context, &[1, 0]).into(),
+                    DenseI32ArrayAttribute::new(context, &[operands.len() as i32, 0]).into(),
                 ),
             ],
         )

@@ -6,28 +6,27 @@ use super::{super::facts::Access, mapped::Mapped, measured::*};
 
 /// The registers that the assembler is expected to take.
 pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
-    let of = |access: &Access| of_access(mapped, access);
-    let kept = mapped
-        .facts
-        .accesses
-        .iter()
-        .filter(|access| mapped.is_kept(access));
-    let rows = kept.map(of).sum::<u64>();
-    let streamed = mapped.streamed().map(of).sum::<u64>();
     // Values that are used before and after the reduction of one step stay in f32. Tiles in a ring are loaded again in each phase.
     // Steps that are unrolled are computed one after the other, and ptxas delays loads for which it has no registers: LayerNorm
     // takes 40 and 38 registers with 64 and 128 bytes together (ptxas 13.0).
     let is_unrolled = mapped.mapping.unroll_bytes > 0;
-    let wide = match mapped.reduces_what_a_step_holds() && !mapped.is_ringed() && !is_unrolled {
-        true => 2,
-        false => 1,
+    let is_wide = mapped.reduces_what_a_step_holds() && !mapped.is_ringed() && !is_unrolled;
+    let of = |access: &Access| match is_wide {
+        true => mapped.held(access) * access.bytes.max(4) / 4,
+        false => of_access(mapped, access),
     };
+    let accesses = mapped.facts.accesses.iter();
+    let rows = accesses
+        .filter(|access| mapped.is_kept(access))
+        .map(of)
+        .sum::<u64>();
+    let streamed = mapped.streamed().map(of).sum::<u64>();
     // A tile that is loaded a step ahead keeps its storage type.
     let ahead = match mapped.mapping.prefetches() {
-        true => streamed,
+        true => mapped.streamed().map(|access| of_access(mapped, access)).sum(),
         false => 0,
     };
-    base(mapped) + wide * rows.max(streamed) + ahead + early(mapped) + carried(mapped)
+    base(mapped) + rows.max(streamed) + ahead + early(mapped) + carried(mapped)
 }
 
 /// The registers for the elements of an access that a thread holds. Two elements share a register only if one access moves both.

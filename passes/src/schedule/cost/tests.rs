@@ -5,7 +5,7 @@ mod terms;
 
 use std::collections::BTreeSet;
 
-use norma_dialects::norm::{CachePlace, Level};
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
 use norma_targets::{SM_90A, TARGETS, THREADS_PER_CTA};
 
 use super::{super::candidates::candidates, measured::RUN, rereads::passes, rounds, sectors::SectorUse, *};
@@ -114,7 +114,7 @@ fn rms_norm_grad(rows: u64, extent: u64) -> Facts {
         contributes: true,
         is_reused: true,
         needed_by: vec![need(Some(0), &[]), need(Some(1), &[]), need(None, &[0])],
-        ..access(buffer, false, 2, &row, 8)
+        ..access(buffer, false, 2, &row, widest(extent, 2))
     };
     let along = |reduced: usize| Reduction {
         over: (0..2).map(|dim| dim == reduced).collect(),
@@ -272,6 +272,51 @@ fn walks_of_rows_too_wide_for_the_ring_of_one_cta_are_those_of_clusters() {
     assert_eq!(of(8192), Some((CachePlace::Shared, false)));
     assert_eq!(of(16384), Some((CachePlace::Shared, true)));
     assert_eq!(of(32768), Some((CachePlace::Shared, true)));
+}
+
+#[test]
+fn walks_over_rows_that_no_bulk_copy_takes_copy_by_thread_or_hold_their_rows() {
+    let of = |extent| {
+        best(&rms_norm_grad(16384, extent)).map(|(mapping, _)| (mapping.bring, mapping.producer_warps))
+    };
+    assert_eq!(of(4096), Some((CopyMechanism::Bulk, 1)));
+    assert_eq!(of(4092), Some((CopyMechanism::CpAsync, 0)));
+    assert_eq!(of(4095), Some((CopyMechanism::Load, 0)));
+    let held = best(&rms_norm_grad(16384, 4095)).map(|(mapping, _)| mapping.looped_dims());
+    assert_eq!(held, Some(1));
+}
+
+#[test]
+fn values_that_a_step_uses_again_take_a_register_each_however_they_were_read() {
+    let registers = |vector: i64| {
+        let columns = [
+            (Level::Register, 16 / vector),
+            (Level::Warp, 8),
+            (Level::Lane, 32),
+            (Level::Vector, vector),
+        ];
+        let rows = vec![Factor::rest(Level::Loop), Factor::new(Level::Split, 264)];
+        let columns = columns.map(|(level, size)| Factor::new(level, size));
+        let mapping = Mapping::new(vec![rows, columns.to_vec()]);
+        cost(
+            &rms_norm_grad(16384, 4096 - 8 + vector.unsigned_abs()),
+            &mapping,
+            &SM_90A,
+        )
+        .map(|cost| cost.registers)
+    };
+    // ptxas takes 80 for elements and 78 for vectors.
+    assert!(
+        registers(1).is_some_and(|registers| registers <= 128),
+        "{:?}",
+        registers(1)
+    );
+    assert!(
+        registers(1) <= registers(8),
+        "{:?} and {:?}",
+        registers(1),
+        registers(8)
+    );
 }
 
 #[test]

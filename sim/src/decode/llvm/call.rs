@@ -66,6 +66,10 @@ fn nvvm_function(name: &str) -> Option<(Function, bool)> {
     if name == "prmt" {
         return Some((Function::PermuteBytes, false));
     }
+    // These two name no type.
+    if let "div.full" | "div.full.ftz" = name {
+        return Some((Function::Special(Approximate::DivideFull), name.ends_with(".ftz")));
+    }
     let (stem, suffix) = name.rsplit_once('.')?;
     let format = match suffix {
         "f" | "f32" => Format::F32,
@@ -148,7 +152,8 @@ fn decode(op: &Op<'_, '_>, body: &mut Body<'_>, function: Function, flush: bool)
             }
         }
         (Function::Special(function), &[a, ref rest @ ..])
-            if rest.len() == usize::from(function == Approximate::Divide) =>
+            if rest.len()
+                == usize::from(matches!(function, Approximate::Divide | Approximate::DivideFull)) =>
         {
             expects(Format::F32)?;
             let b: Register = rest.first().copied().unwrap_or(a);

@@ -121,6 +121,7 @@ fn functions_of_the_special_function_unit() {
         "%0 = llvm.call_intrinsic \"llvm.nvvm.rsqrt.approx.ftz.f\"(%x) : (f32) -> f32" => [approximate!(ReciprocalSquareRoot, true, X, X)];
         "%0 = llvm.call_intrinsic \"llvm.nvvm.ex2.approx.f32\"(%x) : (f32) -> f32" => [approximate!(Exp2, false, X, X)];
         "%0 = llvm.call_intrinsic \"llvm.nvvm.div.approx.f\"(%x, %y) : (f32, f32) -> f32" => [approximate!(Divide, false, X, Y)];
+        "%0 = llvm.call_intrinsic \"llvm.nvvm.div.full.ftz\"(%x, %y) : (f32, f32) -> f32" => [approximate!(DivideFull, true, X, Y)];
         "%0 = llvm.call_intrinsic \"llvm.nvvm.sqrt.rn.f\"(%x) : (f32) -> f32" => [float!(Sqrt, X, X)];
         "%0 = llvm.call_intrinsic \"llvm.nvvm.fmax.nan.f\"(%x, %y) : (f32, f32) -> f32" => [float!(Maximum, X, Y)];
         "%0 = llvm.call_intrinsic \"llvm.nvvm.fma.rn.f\"(%x, %y, %x) : (f32, f32, f32) -> f32" => [Instruction::FusedMultiplyAdd { a: X, b: Y, c: X, .. }];

@@ -1,5 +1,5 @@
-// Divisions of many elements by one value become multiplications by its reciprocal.
-// RUN: norma-opt %s --split-input-file --norm-hoist-divisions | FileCheck %s
+// Divisions of many elements by one value become multiplications by its reciprocal, and those of elements by elements may err.
+// RUN: norma-opt %s --split-input-file --norm-relax-divisions | FileCheck %s
 
 // CHECK-LABEL: norm.kernel @elements_by_the_value_of_a_row(
 // CHECK: %[[X:.*]] = norm.read
@@ -18,10 +18,19 @@ norm.kernel @elements_by_the_value_of_a_row(%x: memref<?x64xf32>, %y: memref<?x6
 
 // -----
 
-// One division per element, one value divided by many, a divisor that varies over other dims, and other types stay exact.
+// One division for each element need not be exact, whichever operand varies by element; one for each row stays exact, and so do those of
+// other types.
 // CHECK-LABEL: norm.kernel @others(
-// CHECK-COUNT-5: arith.divf
 // CHECK-NOT: arith.mulf
+// CHECK: %[[X:.*]] = norm.read
+// CHECK: %[[S:.*]] = norm.reduce add
+// CHECK: arith.divf %[[X]], %[[X]] fastmath<arcp> : f32
+// CHECK: arith.divf %[[S]], %[[X]] fastmath<arcp> : f32
+// CHECK: %[[W:.*]] = norm.read
+// CHECK: arith.divf %[[S]], %[[W]] fastmath<arcp> : f32
+// CHECK: arith.divf %[[S]], %[[S]] : f32
+// CHECK: arith.divf %{{.*}}, %{{.*}} : f16
+// CHECK-NOT: arith.divf
 norm.kernel @others(%x: memref<?x64xf32>, %h: memref<?x64xf16>, %w: memref<64xf32>, %y: memref<?x64xf32>, %z: memref<?x64xf16>)
     space(%m = dim(%x, 0), %n = 64) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -39,4 +48,15 @@ norm.kernel @others(%x: memref<?x64xf32>, %h: memref<?x64xf16>, %w: memref<64xf3
   %11 = norm.reduce max %10 over(%n) : f16
   %12 = arith.divf %10, %11 : f16
   norm.write %12, %z[%m, %n] : memref<?x64xf16>
+}
+
+// -----
+
+// Without reductions every point is an element. Flags that are there stay.
+// CHECK-LABEL: norm.kernel @for_each_point(
+// CHECK: arith.divf %{{.*}}, %{{.*}} fastmath<ninf,arcp> : f32
+norm.kernel @for_each_point(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = arith.divf %0, %0 fastmath<ninf> : f32
+  norm.write %1, %y[%m, %n] : memref<?x64xf32>
 }
