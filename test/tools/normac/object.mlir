@@ -23,8 +23,11 @@
 // SYMBOLS-DAG: T scale_load
 // SYMBOLS-DAG: T rows
 // SYMBOLS-DAG: T rows_load
+// SYMBOLS-DAG: T __tvm_ffi_scale
 // NEEDS-DAG: U norma_embedded_launch
 // NEEDS-DAG: U norma_embedded_load
+// NEEDS-DAG: w TVMFFIEnvGetStream
+// NEEDS-DAG: w TVMFFIErrorSetRaisedFromCStr
 // HEADER: x: f32 [{{.*}}, 64], read
 // HEADER-NEXT: y: f32 [{{.*}}, 64], written
 // HEADER-NEXT: */

@@ -1,7 +1,6 @@
 //! Runs the compiler over every input and target.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use norma_bindings::EntryPoints;
 use norma_command_line::output;
 use norma_compiler::bundle::{Bundle, write_all};
 use norma_compiler::compile::{self, Input, Outcome};
@@ -95,11 +94,7 @@ pub fn object(request: &Request) -> Result<()> {
     let args = &request.args;
     let (bundles, timing) = compiled(request)?;
     if let Some(path) = &args.output {
-        let entry_points = match args.tvm_ffi {
-            true => EntryPoints::TvmFfi,
-            false => EntryPoints::C,
-        };
-        object::write(path, bundles.iter().map(|(_, bundle)| bundle), entry_points)?;
+        object::write(path, bundles.iter().map(|(_, bundle)| bundle))?;
     }
     if args.explain {
         let text = bundles

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use norma_bindings::{EntryPoints, Package, TargetBundle, cpp_header, header, source};
+use norma_bindings::{Package, TargetBundle, cpp_header, header, source};
 use norma_compiler::bundle::Bundle;
 use norma_compiler::{Error, Result};
 
@@ -30,11 +30,7 @@ const FLAGS: [&str; 8] = [
 /// # Errors
 ///
 /// A function's name is not valid in C, the C compiler fails, or a file cannot be written.
-pub fn write<'b>(
-    path: &Path,
-    bundles: impl Iterator<Item = &'b Bundle>,
-    entry_points: EntryPoints,
-) -> Result<()> {
+pub fn write<'b>(path: &Path, bundles: impl Iterator<Item = &'b Bundle>) -> Result<()> {
     let bundles: Vec<TargetBundle> = bundles
         .map(|bundle| TargetBundle {
             manifest: bundle.manifest.clone(),
@@ -60,7 +56,7 @@ pub fn write<'b>(
             path.display()
         )));
     }
-    let object = compile(&source(&package, entry_points))?;
+    let object = compile(&source(&package))?;
     for (path, bytes) in [
         (c_header.as_path(), header(&package, &stem).into_bytes()),
         (
