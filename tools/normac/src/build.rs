@@ -1,7 +1,7 @@
 //! Runs the compiler over every input and target.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use norma_command_line::output;
+use norma_command_line::{output, output_file};
 use norma_compiler::bundle::{Bundle, write_all};
 use norma_compiler::compile::{self, Input, Outcome};
 use norma_compiler::emit::Assembler;
@@ -12,7 +12,6 @@ use crate::args::CompileArgs;
 use crate::explain::explain;
 use crate::input::InputText;
 use crate::object;
-use crate::output_file;
 use crate::report;
 
 /// The inputs of a compilation, and its settings.

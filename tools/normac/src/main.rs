@@ -7,7 +7,6 @@ mod explain;
 mod input;
 mod object;
 mod ops;
-mod output_file;
 mod report;
 mod sweep;
 mod version;

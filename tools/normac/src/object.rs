@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::Command;
 
 use norma_bindings::{Package, TargetBundle, cpp_header, header, source};
+use norma_command_line::output_file;
 use norma_compiler::bundle::Bundle;
 use norma_compiler::{Error, Result};
 
-use crate::output_file;
 
 /// The flags of the C compiler, without the output path. Each function gets sections of its own, so that a linker can drop
 /// functions that are not called; position-independent code works in programs and shared objects.
