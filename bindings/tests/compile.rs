@@ -72,6 +72,20 @@ fn assert_compiles(package: &Package) {
 }
 
 #[test]
+fn calls_are_not_ambiguous_where_the_namespace_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = package(&[("f", ["x", "y", "s"])]);
+    let path = folder.path().join("main.cpp");
+    let call = "using namespace norma;\n\
+                void call(const norma_tensor &x, const norma_tensor &y) {\n  \
+                load_f(0);\n  f(x, y, 1.0);\n  (void)f_load(0);\n  (void)f(&x, &y, 1.0, nullptr);\n}\n";
+    fs::write(folder.path().join("kernels.h"), header(&package, "kernels")).unwrap();
+    let hpp = cpp_header(&package, "kernels", "kernels.h");
+    fs::write(&path, hpp + call).unwrap();
+    compile("c++", "-std=c++17", &path);
+}
+
+#[test]
 fn parameters_may_have_the_names_of_what_the_code_uses() {
     for names in [
         ["tensors", "scalars", "arguments"],
