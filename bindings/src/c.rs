@@ -8,28 +8,14 @@ use crate::{Package, PackagedFunction, RUNTIME_HEADER, tvm_ffi};
 /// The number of bytes on one line of a literal.
 const LINE: usize = 64;
 
-/// The entry points of a source besides the functions that its header declares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EntryPoints {
-    /// No others.
-    #[default]
-    C,
-    /// One per function, with TVM-FFI's calling convention; the source must then be linked with TVM-FFI.
-    TvmFfi,
-}
-
-/// The C source of a package's functions. It contains the runtime's header, so that it compiles on its own, as C11 with
-/// attributes of GCC and Clang.
-pub fn source(package: &Package, entry_points: EntryPoints) -> String {
+/// The C source of a package's functions, each also with the calling convention of TVM-FFI. It contains the runtime's header, so
+/// that it compiles on its own, as C11 with attributes of GCC and Clang.
+pub fn source(package: &Package) -> String {
     let mut text = RUNTIME_HEADER.to_owned();
-    if entry_points == EntryPoints::TvmFfi {
-        text.push_str(tvm_ffi::PRELUDE);
-    }
+    text.push_str(tvm_ffi::PRELUDE);
     for function in &package.functions {
         add_function(&mut text, function);
-        if entry_points == EntryPoints::TvmFfi {
-            tvm_ffi::add_entry(&mut text, &function.signature);
-        }
+        tvm_ffi::add_entry(&mut text, &function.signature);
     }
     text
 }
@@ -203,7 +189,7 @@ mod tests {
     #[test]
     fn the_source_passes_tensors_and_scalars_on() {
         let package = Package::new(&[scale("sm_90a", |_| ())]).unwrap();
-        let source = source(&package, EntryPoints::TvmFfi);
+        let source = source(&package);
         for part in [
             "  const norma_tensor *const norma_tensors[] = {x, y};\n",
             "  const norma_scalar norma_scalars[] = {{NORMA_SCALAR_KIND_FLOAT, {.number = s}}};\n",

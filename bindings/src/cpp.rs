@@ -18,7 +18,7 @@ pub fn header(package: &Package, guard: &str, c_header: &str) -> String {
         for line in signature.descriptions() {
             let _ = writeln!(text, "///   {line}");
         }
-        let (name, load) = (&signature.name, signature.load_name());
+        let (name, c_load, load) = (&signature.name, signature.load_name(), signature.cpp_load_name());
         let tensors = signature.tensors.iter();
         let parameters = tensors.map(|tensor| format!("const norma_tensor &{}", tensor.name));
         let scalars = signature.scalars.iter().map(|scalar| {
@@ -36,7 +36,7 @@ pub fn header(package: &Package, guard: &str, c_header: &str) -> String {
             text,
             "inline void {name}({}) {{\n  ::norma::check(::{name}({}));\n}}\n\n\
              /// Loads it on a device, so that its first launch there need not.\n\
-             inline void {load}(std::int32_t device) {{ ::norma::check(::{load}(device)); }}",
+             inline void {load}(std::int32_t device) {{ ::norma::check(::{c_load}(device)); }}",
             parameters.join(", "),
             arguments.join(", ")
         );

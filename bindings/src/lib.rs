@@ -16,7 +16,7 @@ use norma_bundle::Manifest;
 use norma_bundle::manifest::FILE_NAME;
 use thiserror::Error;
 
-pub use c::{EntryPoints, header, source};
+pub use c::{header, source};
 pub use cpp::header as cpp_header;
 pub use rust::module as rust_module;
 use signature::Signature;

@@ -90,6 +90,12 @@ impl Signature {
         format!("{}_load", self.name)
     }
 
+    /// The name in C++ of the function that loads it: another one than in C, so that a call is not ambiguous where both namespaces are
+    /// searched.
+    pub(crate) fn cpp_load_name(&self) -> String {
+        format!("load_{}", self.name)
+    }
+
     /// Whether both have the same parameters, so that one typed function serves both.
     pub(crate) fn accepts_like(&self, other: &Signature) -> bool {
         (&self.tensors, &self.scalars) == (&other.tensors, &other.scalars)

@@ -3,6 +3,8 @@
 //!
 //! A tensor is passed as a `DLTensor *` or as a TVM-FFI tensor, whose `DLTensor` follows the object's header. The stream is
 //! the current one of TVM-FFI's environment for the device of the first tensor; frameworks set it to theirs.
+//!
+//! TVM-FFI's own functions are weak references, so that programs that do not use it need not link it.
 
 use std::fmt::Write;
 
@@ -12,6 +14,8 @@ use crate::signature::Signature;
 /// The declarations from `tvm/ffi/c_api.h` and `tvm/ffi/extra/c_env_api.h` that the functions use, and the conversions of
 /// arguments.
 pub(crate) const PRELUDE: &str = r#"
+#include <stdio.h>
+
 /* TVMFFIAny and the header of TVMFFIObject. */
 typedef struct {
   int32_t type_index;
@@ -32,8 +36,9 @@ typedef struct {
 
 enum { norma_tvm_int = 1, norma_tvm_bool = 2, norma_tvm_float = 3, norma_tvm_dltensor = 7, norma_tvm_tensor = 70 };
 
-void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message);
-void *TVMFFIEnvGetStream(int32_t device_type, int32_t device_id);
+/* Null in a process without TVM-FFI. */
+__attribute__((weak)) void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message);
+__attribute__((weak)) void *TVMFFIEnvGetStream(int32_t device_type, int32_t device_id);
 
 static int norma_tvm_raise(const char *kind, const char *message) {
   TVMFFIErrorSetRaisedFromCStr(kind, message);
@@ -67,6 +72,10 @@ static int norma_tvm_as_scalar(const norma_tvm_any *argument, norma_scalar *scal
 static int norma_tvm_call(norma_embedded *embedded, const norma_tvm_any *arguments, int32_t count,
                           const norma_tensor **tensors, int32_t tensor_count, norma_scalar *scalars,
                           int32_t scalar_count, const char *expected) {
+  if (!TVMFFIErrorSetRaisedFromCStr || !TVMFFIEnvGetStream) {
+    fprintf(stderr, "error: cannot call '%s' by the convention of TVM-FFI, which is not in this process\n", embedded->name);
+    return -1;
+  }
   if (count != tensor_count + scalar_count)
     return norma_tvm_raise("TypeError", expected);
   for (int32_t i = 0; i < tensor_count; ++i) {

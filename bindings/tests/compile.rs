@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use norma_bindings::{EntryPoints, Package, TargetBundle, cpp_header, header, source};
+use norma_bindings::{Package, TargetBundle, cpp_header, header, source};
 use norma_bundle::Manifest;
 use norma_bundle::manifest::{Argument, Function};
 
@@ -60,10 +60,7 @@ fn assert_compiles(package: &Package) {
         fs::write(&path, text).unwrap();
         path
     };
-    for entry_points in [EntryPoints::C, EntryPoints::TvmFfi] {
-        let path = write("kernels.c", &source(package, entry_points));
-        compile("cc", "-std=c11", &path);
-    }
+    compile("cc", "-std=c11", &write("kernels.c", &source(package)));
     write("kernels.h", &header(package, "kernels"));
     let hpp = cpp_header(package, "kernels", "kernels.h");
     write("kernels.hpp", &hpp);
@@ -72,6 +69,20 @@ fn assert_compiles(package: &Package) {
         "-std=c++17",
         &write("main.cpp", "#include \"kernels.hpp\"\n"),
     );
+}
+
+#[test]
+fn calls_are_not_ambiguous_where_the_namespace_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = package(&[("f", ["x", "y", "s"])]);
+    let path = folder.path().join("main.cpp");
+    let call = "using namespace norma;\n\
+                void call(const norma_tensor &x, const norma_tensor &y) {\n  \
+                load_f(0);\n  f(x, y, 1.0);\n  (void)f_load(0);\n  (void)f(&x, &y, 1.0, nullptr);\n}\n";
+    fs::write(folder.path().join("kernels.h"), header(&package, "kernels")).unwrap();
+    let hpp = cpp_header(&package, "kernels", "kernels.h");
+    fs::write(&path, hpp + call).unwrap();
+    compile("c++", "-std=c++17", &path);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod nvptxcompiler;
 pub mod ptx;
 pub mod ptxas;
 mod resource_usage;
+mod settings;
 
 pub use cubin::{Assembler, Cubin};
 pub use resource_usage::ResourceUsage;

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use norma_compiler::{
     CompileOptions, Level, Target,
     compile::{Input, Outcome, lower},
+    preset::{Preset, find_op, parse_shape},
 };
 
 /// Tests of one process share its CPU time, and so run one at a time.
@@ -122,6 +123,34 @@ fn additions(columns: u64, count: usize) -> String {
     chain(columns, count, |step, result| {
         format!("%{result} = arith.addf %v{step}, %v0 : f32\n")
     })
+}
+
+/// A row that a thread holds in 64 registers, which LLVM can combine in many ways.
+#[test]
+fn pairs_of_f32_are_found_quickly_on_a_target_that_has_them() {
+    let _alone = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let preset = Preset::new(find_op("layer_norm").unwrap(), parse_shape("m,1600").unwrap());
+    let mut options = CompileOptions::new(Target::parse("sm_100a").unwrap());
+    let to = |level, text: &str, options: &CompileOptions| {
+        let name = "pairs.mlir";
+        lower(Input { name, text }, level, options, &mut Outcome::default())
+            .map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    let nvvm = to(Level::Nvvm, &preset.source().unwrap(), &options).unwrap();
+    options.from = Level::Nvvm;
+    let ptx = to(Level::Ptx, &nvvm, &options).unwrap();
+    // 149, of which LLVM finds 37 itself.
+    let pairs = ptx.matches(".f32x2").count();
+    assert!(pairs >= 140, "{pairs}");
+    let seconds = || {
+        let start = processor_seconds();
+        to(Level::Llvm, &nvvm, &options).unwrap();
+        processor_seconds() - start
+    };
+    let tried: Vec<_> = (0..ATTEMPTS).map(|_| seconds()).collect();
+    assert!(tried.iter().any(|seconds| *seconds < 0.5), "{tried:?}");
 }
 
 #[test]

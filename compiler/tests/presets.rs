@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
 use norma_compiler::compile::{Input, Outcome, lower};
-use norma_compiler::named_op::ChoiceKind;
+use norma_compiler::named_op::{ChoiceKind, NamedOp};
 use norma_compiler::preset::{Extent, OPS, Preset, Promise, Wanted, find_op, parse_shape};
 use norma_compiler::{CompileOptions, Level, target};
 
@@ -11,22 +11,26 @@ fn preset(op: &str, shape: &str) -> Preset {
     Preset::new(find_op(op).unwrap(), parse_shape(shape).unwrap())
 }
 
-/// The parsed and printed source: the op in its own form.
-fn parsed(preset: &Preset) -> std::result::Result<String, String> {
+/// The source at a level, or the diagnostics of a refusal.
+fn lowered(preset: &Preset, to: Level) -> std::result::Result<Vec<u8>, String> {
     let text = preset.source().map_err(|error| error.to_string())?;
     let mut outcome = Outcome::default();
     let input = Input {
         name: "preset",
         text: &text,
     };
-    lower(
-        input,
-        Level::Tensor,
-        &CompileOptions::new(&target::SM_90A),
-        &mut outcome,
-    )
-    .map(|bytes| String::from_utf8(bytes).unwrap())
-    .map_err(|_| format!("{text}{}", outcome.diagnostics))
+    lower(input, to, &CompileOptions::new(&target::SM_90A), &mut outcome)
+        .map_err(|_| format!("{text}{}", outcome.diagnostics))
+}
+
+/// The parsed and printed source: the op in its own form.
+fn parsed(preset: &Preset) -> std::result::Result<String, String> {
+    lowered(preset, Level::Tensor).map(|bytes| String::from_utf8(bytes).unwrap())
+}
+
+/// Lowers to the last level that does not depend on LLVM.
+fn compiled(preset: &Preset) -> std::result::Result<(), String> {
+    lowered(preset, Level::Nvvm).map(drop)
 }
 
 /// The type of scales that a tensor-wide factor may multiply.
@@ -48,6 +52,52 @@ fn every_op_is_valid_with_what_it_usually_has() {
         }
         parsed(&preset).unwrap();
     }
+}
+
+/// Compiles an op with as few choices as it takes; returns the diagnostics of a refusal.
+fn compiled_with_shape(op: &'static NamedOp, shape: &str) -> std::result::Result<(), String> {
+    let mut preset = Preset::new(op, parse_shape(shape).unwrap());
+    for choice in op.choices.iter().filter(|choice| choice.is_required) {
+        let said = match choice.kind {
+            ChoiceKind::Keyword(keywords) => keywords[0],
+            _ => "1",
+        };
+        preset.choices.insert(choice.name, said.to_owned());
+    }
+    compiled(&preset)
+}
+
+#[test]
+fn empty_tensors_compile_or_are_refused_by_the_verifier() {
+    for op in OPS {
+        compiled_with_shape(op, "0,4096").unwrap();
+        let without_columns = compiled_with_shape(op, "m,0");
+        match op.mnemonic {
+            "group_norm" | "group_norm_grad" => {
+                let refusal = without_columns.unwrap_err();
+                let expected =
+                    "expected a static number of channels above 0 that groups divide, got 1 groups";
+                assert!(refusal.contains(expected), "{refusal}");
+            }
+            "top_k" => {
+                let refusal = without_columns.unwrap_err();
+                let expected = "expected k between 1 and 64, and no more than there are elements, got 1";
+                assert!(refusal.contains(expected), "{refusal}");
+            }
+            _ => without_columns.unwrap(),
+        }
+    }
+}
+
+#[test]
+fn a_dynamic_axis_of_one_element_at_most_is_reduced() {
+    let mut preset = preset("rms_norm", "m,n");
+    let promise = Promise {
+        max: Some(1),
+        ..Promise::default()
+    };
+    preset.promises.insert("n".to_owned(), promise);
+    compiled(&preset).unwrap();
 }
 
 #[test]

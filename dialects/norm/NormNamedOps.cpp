@@ -91,8 +91,8 @@ FailureOr<Groups> mlir::norm::splitGroups(Operation *op, TypedValue<RankedTensor
     return op->emitOpError() << "expected channel_axis to be an axis of " << type << " but the first, got "
                              << channelAxis;
   int64_t channels = type.getDimSize(*axis);
-  if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups != 0)
-    return op->emitOpError() << "expected a static number of channels that groups divide, got " << groups
+  if (ShapedType::isDynamic(channels) || groups < 1 || channels < 1 || channels % groups != 0)
+    return op->emitOpError() << "expected a static number of channels above 0 that groups divide, got " << groups
                              << " groups in " << type;
   return Groups{channels, {type.getDimSize(0), groups}};
 }

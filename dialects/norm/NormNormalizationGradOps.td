@@ -178,7 +178,7 @@ def Norm_GroupNormGradOp : Norm_NamedOp<"group_norm_grad", [AttrSizedOperandSegm
 
     Constraints:
     - C1: `channel_axis` is an axis of `x`, but not the first; a negative one counts from the end.
-    - C2: the number of channels is static, and `groups`, which is at least 1, divides it.
+    - C2: the number of channels is static and above 0, and `groups`, which is at least 1, divides it.
     - C3: `weight`, `dweight` and `dbias` have one element for each channel.
     - C4: `dy`, `residual` and `dx` have the shape of `x`.
     - C5: `mean` and `rstd` are both there or neither, of the type of the arithmetic, with an axis of the batch and one of groups.

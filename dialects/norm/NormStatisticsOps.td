@@ -23,7 +23,7 @@ def Norm_GroupNormOp : Norm_NamedOp<"group_norm", [AttrSizedOperandSegments, Att
 
     Constraints:
     - C1: `channel_axis` is an axis of `x`, but not the first; a negative one counts from the end.
-    - C2: the number of channels is static, and `groups`, which is at least 1, divides it.
+    - C2: the number of channels is static and above 0, and `groups`, which is at least 1, divides it.
     - C3: `weight` and `bias` have one element for each channel.
     - C4: `y` has the shape of `x`.
     - C5: `mean` and `rstd` are both there or neither, of the type of the arithmetic, with an axis of the batch and one of groups.

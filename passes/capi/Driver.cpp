@@ -27,6 +27,12 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/WithColor.h"
+
+#include <cstdlib>
+#include <system_error>
 
 using namespace mlir;
 
@@ -54,11 +60,45 @@ extern "C" void normaRegisterUpstreamExtensions(MlirDialectRegistry handle) {
   registerNVVMDialectTranslation(registry);
 }
 
+/// Whether a stream gets colours: as LLVM decides, but none if NO_COLOR is set.
+static bool hasColors(const llvm::raw_ostream &stream) {
+  const char *none = std::getenv("NO_COLOR");
+  if (none && *none)
+    return false;
+  return llvm::WithColor::defaultAutoDetectFunction()(stream);
+}
+
+/// Why a file cannot be read, if it is missing, a folder, or forbidden. Pipes
+/// are not opened, because what they hold can be read only once.
+static std::error_code whyUnreadable(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status))
+    return error;
+  if (llvm::sys::fs::is_directory(status))
+    return std::make_error_code(std::errc::is_a_directory);
+  if (!llvm::sys::fs::is_regular_file(status))
+    return {};
+  int file;
+  if (std::error_code error = llvm::sys::fs::openFileForRead(path, file))
+    return error;
+  return llvm::sys::Process::SafelyCloseFileDescriptor(file);
+}
+
 /// Runs mlir-opt's main over the registered passes; returns the exit code.
 extern "C" int normaOptMain(int argc, char **argv, MlirStringRef name,
                             MlirDialectRegistry registry) {
+  llvm::WithColor::setAutoDetectFunction(hasColors);
+  auto [input, output] =
+      registerAndParseCLIOptions(argc, argv, unwrap(name), *unwrap(registry));
+  // MLIR's own message for such a file does not begin with `error:`.
+  if (std::error_code error = input == "-" ? std::error_code()
+                                           : whyUnreadable(input)) {
+    llvm::WithColor::error() << "cannot open input file '" << input
+                             << "': " << error.message() << "\n";
+    return EXIT_FAILURE;
+  }
   return asMainReturnCode(
-      MlirOptMain(argc, argv, unwrap(name), *unwrap(registry)));
+      MlirOptMain(argc, argv, input, output, *unwrap(registry)));
 }
 
 /// Runs mlir-lsp-server's main; returns the exit code.

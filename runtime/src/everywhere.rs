@@ -90,10 +90,10 @@ impl FunctionEverywhere {
             return refuse("expected tensors, got none".to_owned());
         };
         let Some(device) = first.device.cuda_ordinal() else {
-            let (ordinal, kind) = (first.device.ordinal, first.device.kind);
             return refuse(format!(
-                "expected '{}' to be in the memory of a GPU, got device {ordinal} of DLPack's kind {kind}",
-                self.first_tensor()
+                "expected '{}' to be in the memory of a GPU, got {}",
+                self.first_tensor(),
+                first.device
             ));
         };
         // SAFETY: passed on to the caller.

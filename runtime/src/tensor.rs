@@ -1,6 +1,7 @@
 //! Tensors and scalars as callers pass them.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::marker::PhantomData;
 use std::mem::offset_of;
 use std::{ptr, slice};
@@ -60,8 +61,12 @@ const _: () = {
     assert!(offset_of!(Tensor<'_>, strides) == 32 && offset_of!(Tensor<'_>, byte_offset) == 40);
 };
 
+/// `kDLCPU`.
+const HOST: i32 = 1;
 /// `kDLCUDA`.
 const CUDA: i32 = 2;
+/// `kDLCUDAHost`.
+const PINNED_HOST: i32 = 3;
 /// `kDLCUDAManaged`.
 const CUDA_MANAGED: i32 = 13;
 /// `kDLBool`.
@@ -81,6 +86,19 @@ impl DeviceKey {
         match self.kind {
             CUDA | CUDA_MANAGED => u32::try_from(self.ordinal).ok(),
             _ => None,
+        }
+    }
+}
+
+/// Whose memory it is, for messages.
+impl fmt::Display for DeviceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ordinal = self.ordinal;
+        match self.kind {
+            HOST => f.write_str("host memory"),
+            PINNED_HOST => f.write_str("pinned host memory"),
+            CUDA | CUDA_MANAGED => write!(f, "GPU {ordinal}"),
+            kind => write!(f, "device {ordinal} of DLPack's kind {kind}"),
         }
     }
 }

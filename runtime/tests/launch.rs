@@ -71,7 +71,7 @@ fn tensors_that_the_kernels_are_not_made_for_are_refused() {
         ),
         (
             Tensor::dense(1, X, Element::F32, &[3, 64]),
-            "expected 'x' to be in the memory of GPU 0, got device 1 of DLPack's kind 2",
+            "expected 'x' to be in the memory of GPU 0, got GPU 1",
         ),
         (shaped(&[192]), "expected 'x' to have 2 dims, got 1"),
         (shaped(&[3, 65]), "expected dim 1 of 'x' to be 64, got 65"),
@@ -105,11 +105,17 @@ fn tensors_that_the_kernels_are_not_made_for_are_refused() {
 fn host_memory_is_refused() {
     let rows = Rows::new(3);
     let [mut x, y] = rows.on(0);
-    x.device.kind = 1;
-    assert_eq!(
-        refusal(&function(|_| ()), &[&x, &y], &[]),
-        "expected 'x' to be in the memory of GPU 0, got device 0 of DLPack's kind 1"
-    );
+    for (kind, memory) in [
+        (1, "host memory"),
+        (3, "pinned host memory"),
+        (10, "device 0 of DLPack's kind 10"),
+    ] {
+        x.device.kind = kind;
+        assert_eq!(
+            refusal(&function(|_| ()), &[&x, &y], &[]),
+            format!("expected 'x' to be in the memory of GPU 0, got {memory}")
+        );
+    }
 }
 
 #[test]
@@ -445,6 +451,6 @@ fn a_function_everywhere_runs_where_its_tensors_are() {
     let error = launch(&x_of_host, &y).unwrap_err().to_string();
     assert_eq!(
         error,
-        "cannot launch 'scale': expected 'x' to be in the memory of a GPU, got device 0 of DLPack's kind 1"
+        "cannot launch 'scale': expected 'x' to be in the memory of a GPU, got host memory"
     );
 }

@@ -6,6 +6,7 @@ use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Tar
 
 use super::errata;
 use super::llvm_ir::LlvmContext;
+use super::settings;
 use crate::error::{Error, Result};
 use crate::target::Target;
 
@@ -17,6 +18,7 @@ const TRIPLE: &str = "nvptx64-nvidia-cuda";
 ///
 /// An LLVM without the NVPTX backend, or one that does not know the target.
 pub fn target_machine(target: &Target) -> Result<TargetMachine> {
+    settings::apply();
     inkwell::targets::Target::initialize_nvptx(&InitializationConfig::default());
     let triple = TargetTriple::create(TRIPLE);
     inkwell::targets::Target::from_triple(&triple)

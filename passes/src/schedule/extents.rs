@@ -34,11 +34,12 @@ pub(super) fn dims(
     accesses: &[Access],
     open: Option<u64>,
 ) -> Result<Vec<Dim>, Error> {
+    // A dim without points is taken as one with a point: costs divide by extents, and whatever suits one point suits none.
     let known = |dim: usize| {
         let extent = space.extents[dim];
         extent
             .is_constant()
-            .then(|| extent.constant_value().max(0) as u64)
+            .then(|| extent.constant_value().max(1) as u64)
     };
     let scans = space.scans().into_iter();
     // A CTA has to visit all points of these dims: a scan needs them in order, and a reduction with several results passes over
@@ -79,9 +80,10 @@ pub(super) fn dims(
     for dim in &again {
         is_revisited[*dim] = true;
     }
+    // A dim that is not static needs a place in the tile, which one with a single point does not get.
     let most = |dim: usize| {
         let most = u64::try_from(space.extent_bounds(dim).bound()?).unwrap_or(0);
-        (most <= LARGEST_BOUND).then_some(most)
+        (most <= LARGEST_BOUND).then_some(most.max(2))
     };
     let is_open = |dim: &usize| known(*dim).is_none() && matches!(usage(*dim), Use::Kept | Use::Both);
     let kept = (0..count).filter(|dim| usage(*dim) != Use::Reduced);

@@ -12,6 +12,7 @@ mod kernel;
 mod memory;
 mod stream;
 
+use std::error::Error as _;
 use std::ffi::{CStr, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,6 +27,9 @@ pub use self::device::Device;
 pub(crate) use self::kernel::{Kernel, Launch, Module, TensorMapShape};
 pub use self::memory::Buffer;
 pub use self::stream::{Event, Graph, Stream, StreamHandle};
+
+/// The system's driver.
+const LIBRARY: &str = "libcuda.so.1";
 
 /// An error of the driver or the device.
 #[derive(Clone, Debug, Error)]
@@ -61,6 +65,23 @@ pub enum DriverError {
     },
 }
 
+/// Why the library was not loaded.
+fn unloaded(error: &libloading::Error) -> String {
+    let reason = reason(error);
+    let prefix = format!("{LIBRARY}: ");
+    format!(
+        "cannot load {prefix}{}",
+        reason.strip_prefix(&prefix).unwrap_or(&reason)
+    )
+}
+
+/// The dynamic linker's message; `libloading` itself says only which call failed.
+fn reason(error: &libloading::Error) -> String {
+    error
+        .source()
+        .map_or_else(|| error.to_string(), |linker| linker.to_string())
+}
+
 /// A driver that has been initialised.
 pub struct Driver {
     api: Api,
@@ -75,12 +96,12 @@ impl Driver {
     /// [`DriverError::NoDriver`] if there is none or it is too old, [`DriverError::NoDevice`] if it has no device.
     pub fn open() -> Result<Arc<Driver>, DriverError> {
         // SAFETY: the driver's initialisation routines have no requirement on the caller.
-        let library = unsafe { Library::new("libcuda.so.1") };
-        let library = library.map_err(|error| DriverError::NoDriver(error.to_string()))?;
+        let library = unsafe { Library::new(LIBRARY) };
+        let library = library.map_err(|error| DriverError::NoDriver(unloaded(&error)))?;
         let find = |name: &CStr| {
             // SAFETY: nothing is read through the address here.
             let symbol = unsafe { library.get::<*const c_void>(name) };
-            symbol.map(|symbol| *symbol).map_err(|error| error.to_string())
+            symbol.map(|symbol| *symbol).map_err(|error| reason(&error))
         };
         // SAFETY: the library's symbols are the driver's functions, and it stays open beside the table.
         let api = unsafe { Api::find(&find) }?;
@@ -133,5 +154,20 @@ impl Driver {
         let counted = unsafe { (self.api.device_count)(&mut count) };
         self.api.check("cuDeviceGetCount", counted)?;
         Ok(count.unsigned_abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_is_not_loaded_is_named_with_the_reason() {
+        // SAFETY: there is no such library, so that none is initialised.
+        let error = unsafe { Library::new("libnorma_none.so.1") }.unwrap_err();
+        assert_eq!(
+            unloaded(&error),
+            "cannot load libcuda.so.1: libnorma_none.so.1: cannot open shared object file: No such file or directory"
+        );
     }
 }

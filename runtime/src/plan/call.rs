@@ -144,12 +144,10 @@ impl Call {
             ));
         }
         if tensor.device.cuda_ordinal() != Some(device) {
-            let got = tensor.device;
             return refuse(format!(
-                "expected '{}' to be in the memory of GPU {device}, got device {} of DLPack's kind {}",
+                "expected '{}' to be in the memory of GPU {device}, got {}",
                 name(),
-                got.ordinal,
-                got.kind
+                tensor.device
             ));
         }
         let rank = planned.dims.len();

@@ -1,4 +1,4 @@
-/* A program that calls a function by TVM-FFI's convention, and a stand-in for TVM-FFI itself. */
+/* A program that calls a function by TVM-FFI's convention, and a stand-in for TVM-FFI itself, unless WITHOUT_TVM_FFI. */
 
 #include <norma/runtime.h>
 
@@ -22,12 +22,14 @@ typedef struct {
 
 int __tvm_ffi_scale(void *handle, const any *arguments, int32_t count, any *result);
 
+#ifndef WITHOUT_TVM_FFI
 void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message) { printf("%s: %s\n", kind, message); }
 
 void *TVMFFIEnvGetStream(int32_t device_type, int32_t device_id) {
   printf("stream of device %d of kind %d\n", device_id, device_type);
   return NULL;
 }
+#endif
 
 int main(void) {
   const int64_t shape[] = {8, 64};

@@ -17,19 +17,24 @@
 // RUN: not normac %s --emit=object -o %t/kernels.h 2>&1 | FileCheck %s --check-prefix=NO-OBJECT
 // RUN: not env CC=%t/none normac %s --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=NO-CC
 // RUN: not env CC=false normac %s --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=BAD-CC
+// RUN: env CC="env LC_ALL=C cc" normac %s --target sm_80,sm_90a --emit=object -o %t/again/kernels.o && cmp %t/kernels.o %t/again/kernels.o
 // RUN: sed 's/@scale/@"scale-it"/' %s | not normac - --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=NAME
 
 // SYMBOLS-DAG: T scale
 // SYMBOLS-DAG: T scale_load
 // SYMBOLS-DAG: T rows
 // SYMBOLS-DAG: T rows_load
+// SYMBOLS-DAG: T __tvm_ffi_scale
 // NEEDS-DAG: U norma_embedded_launch
 // NEEDS-DAG: U norma_embedded_load
+// NEEDS-DAG: w TVMFFIEnvGetStream
+// NEEDS-DAG: w TVMFFIErrorSetRaisedFromCStr
 // HEADER: x: f32 [{{.*}}, 64], read
 // HEADER-NEXT: y: f32 [{{.*}}, 64], written
 // HEADER-NEXT: */
 // HEADER-NEXT: norma_status scale(const norma_tensor *x, const norma_tensor *y, void *stream);
 // CPP: inline void scale(const norma_tensor &x, const norma_tensor &y, void *stream = nullptr) {
+// CPP: inline void load_scale(std::int32_t device) {
 // NO-OUTPUT: --emit=object writes files: give the object's by --output
 // TWO-INPUTS: --emit=object writes one object: expected one input, got 2
 // NO-OBJECT: error: expected the name of an object, such as '{{.*}}kernels.o', got '{{.*}}kernels.h'

@@ -6,8 +6,10 @@
 //! | the function to run, its arguments, and how much of the result is compared | [`RunOptions`] |
 //! | what to compile for | [`target`] |
 //! | writing reports and messages, with errors for reports that could not be written | [`output`] |
+//! | writing files completely or not at all | [`output_file`] |
 
 pub mod output;
+pub mod output_file;
 mod run_options;
 mod setting;
 

@@ -12,11 +12,10 @@ mod session;
 mod timing;
 mod verify;
 
-use std::fs;
 use std::process::ExitCode;
 
 use clap::Parser;
-use norma_command_line::output;
+use norma_command_line::{output, output_file};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -56,20 +55,23 @@ fn run(options: &Options) -> Result<bool, Failure> {
         ([report], None) => json(report),
         (all, _) => json(all),
     };
-    if options.report.is_some() {
-        let measurements: Vec<_> = reports.iter().map(page::Measurement::from).collect();
-        write_page(options, &measurements)?;
-    }
-    match options.run.json {
-        true => output::report(json.as_bytes())?,
+    // The results are printed first, and the page is written even if nobody reads what is printed, so that a full disk does not
+    // lose them.
+    let printed = match options.run.json {
+        true => output::report(json.as_bytes()),
         false => output::report(
             reports
                 .iter()
                 .map(Report::to_string)
                 .collect::<String>()
                 .as_bytes(),
-        )?,
+        ),
+    };
+    if options.report.is_some() {
+        let measurements: Vec<_> = reports.iter().map(page::Measurement::from).collect();
+        write_page(options, &measurements)?;
     }
+    printed?;
     Ok(reports.iter().all(Report::passed))
 }
 
@@ -81,7 +83,7 @@ fn write_page(options: &Options, measurements: &[page::Measurement]) -> Result<(
     let Some(path) = &options.report else {
         return Ok(());
     };
-    fs::write(path, page::html(measurements)).map_err(|source| Failure::Page {
+    output_file::write(path, page::html(measurements).as_bytes()).map_err(|source| Failure::Page {
         path: path.clone(),
         source,
     })

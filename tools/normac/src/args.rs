@@ -75,10 +75,6 @@ pub struct CompileArgs {
     #[arg(long, value_name = "LEVEL|object", value_parser = parse_emit)]
     pub emit: Option<Emit>,
 
-    /// Give an object functions by TVM-FFI's calling convention too, `__tvm_ffi_NAME`; it then needs TVM-FFI to be linked.
-    #[arg(long, requires = "emit")]
-    pub tvm_ffi: bool,
-
     /// A schedule in place of the compiler's choice: `KERNEL=#norm.schedule<...>` for one kernel, `#norm.schedule<...>` for
     /// all that have none of their own, `KERNEL if m < 264=#norm.schedule<...>` for some sizes. Can be given several times.
     #[arg(long, value_name = "[KERNEL=]ATTRIBUTE", value_parser = stated)]
@@ -184,9 +180,6 @@ impl CompileArgs {
                 "--ptx-fallback keeps PTX that later devices run: expected a target without a suffix, such as sm_80, got {}",
                 names.join(", ")
             ));
-        }
-        if self.tvm_ffi && self.emit != Some(Emit::Object) {
-            return Err("--tvm-ffi is for --emit=object".to_owned());
         }
         let level = match self.emit {
             None => return Ok(()),

@@ -1,8 +1,7 @@
 //! Runs the compiler over every input and target.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use norma_bindings::EntryPoints;
-use norma_command_line::output;
+use norma_command_line::{output, output_file};
 use norma_compiler::bundle::{Bundle, write_all};
 use norma_compiler::compile::{self, Input, Outcome};
 use norma_compiler::emit::Assembler;
@@ -13,7 +12,6 @@ use crate::args::CompileArgs;
 use crate::explain::explain;
 use crate::input::InputText;
 use crate::object;
-use crate::output_file;
 use crate::report;
 
 /// The inputs of a compilation, and its settings.
@@ -95,11 +93,7 @@ pub fn object(request: &Request) -> Result<()> {
     let args = &request.args;
     let (bundles, timing) = compiled(request)?;
     if let Some(path) = &args.output {
-        let entry_points = match args.tvm_ffi {
-            true => EntryPoints::TvmFfi,
-            false => EntryPoints::C,
-        };
-        object::write(path, bundles.iter().map(|(_, bundle)| bundle), entry_points)?;
+        object::write(path, bundles.iter().map(|(_, bundle)| bundle))?;
     }
     if args.explain {
         let text = bundles

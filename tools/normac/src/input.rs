@@ -6,6 +6,8 @@ use std::path::Path;
 
 use norma_compiler::{Error, Result};
 
+use crate::ops;
+
 /// A text and its name in diagnostics.
 pub struct InputText {
     /// The path, or `<stdin>`.
@@ -30,7 +32,15 @@ impl InputText {
         } else {
             (path.display().to_string(), fs::read(path))
         };
-        let bytes = bytes.map_err(|error| Error::user(format!("cannot read '{name}': {error}")))?;
+        let bytes = bytes.map_err(|error| {
+            let unread = Error::user(format!("cannot read '{name}': {error}"));
+            match ops::nearest(&name) {
+                Some(op) if error.kind() == io::ErrorKind::NotFound => {
+                    unread.note(format!("there is an op '{op}'"))
+                }
+                _ => unread,
+            }
+        })?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to();
             Error::user(format!("'{name}' is not text: byte {offset} is not UTF-8"))

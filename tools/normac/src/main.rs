@@ -7,11 +7,12 @@ mod explain;
 mod input;
 mod object;
 mod ops;
-mod output_file;
 mod report;
 mod sweep;
 mod version;
 
+use std::env;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -25,7 +26,12 @@ use build::Request;
 use input::InputText;
 
 fn main() -> ExitCode {
-    let matches = command().get_matches();
+    let matches = command().try_get_matches().unwrap_or_else(|error| {
+        if let Some(message) = misspelt_op(&error) {
+            refuse(message);
+        }
+        error.exit()
+    });
     let done = match matches.subcommand() {
         Some((mnemonic, matches)) => op(mnemonic, matches),
         None => files(&matches),
@@ -44,6 +50,14 @@ fn command() -> Command {
 /// Exits with clap's error for a wrong command line.
 fn refuse(message: String) -> ! {
     command().error(ErrorKind::ValueValidation, message).exit()
+}
+
+/// The message for a command line of an op whose name is misspelt, which was taken for a file, so that clap refuses the op's options.
+fn misspelt_op(error: &clap::Error) -> Option<String> {
+    let first = env::args().nth(1)?;
+    let is_meant = error.kind() == ErrorKind::UnknownArgument && !Path::new(&first).exists();
+    let op = ops::nearest(&first).filter(|op| is_meant && *op != first)?;
+    Some(format!("expected an op or a file, got '{first}'; there is an op '{op}'"))
 }
 
 /// Converts matches to an options struct.

@@ -6,11 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use norma_bindings::{EntryPoints, Package, TargetBundle, cpp_header, header, source};
+use norma_bindings::{Package, TargetBundle, cpp_header, header, source};
+use norma_command_line::output_file;
 use norma_compiler::bundle::Bundle;
 use norma_compiler::{Error, Result};
-
-use crate::output_file;
 
 /// The flags of the C compiler, without the output path. Each function gets sections of its own, so that a linker can drop
 /// functions that are not called; position-independent code works in programs and shared objects.
@@ -30,11 +29,7 @@ const FLAGS: [&str; 8] = [
 /// # Errors
 ///
 /// A function's name is not valid in C, the C compiler fails, or a file cannot be written.
-pub fn write<'b>(
-    path: &Path,
-    bundles: impl Iterator<Item = &'b Bundle>,
-    entry_points: EntryPoints,
-) -> Result<()> {
+pub fn write<'b>(path: &Path, bundles: impl Iterator<Item = &'b Bundle>) -> Result<()> {
     let bundles: Vec<TargetBundle> = bundles
         .map(|bundle| TargetBundle {
             manifest: bundle.manifest.clone(),
@@ -60,7 +55,7 @@ pub fn write<'b>(
             path.display()
         )));
     }
-    let object = compile(&source(&package, entry_points))?;
+    let object = compile(&source(&package))?;
     for (path, bytes) in [
         (c_header.as_path(), header(&package, &stem).into_bytes()),
         (
@@ -83,19 +78,21 @@ fn compile(source: &str) -> Result<Vec<u8>> {
     // The compiler runs in the folder, so that the folder's random name does not get into the object.
     fs::write(folder.path().join("source.c"), source).map_err(failed)?;
     let compiler = env::var_os("CC").unwrap_or_else(|| OsString::from("cc"));
-    let mut command = Command::new(&compiler);
+    // CC may hold arguments too, such as a compiler behind a cache.
+    let compiler = compiler.to_string_lossy();
+    let mut words = compiler.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or("cc"));
+    command.args(words);
     command.current_dir(folder.path());
     command.args(FLAGS).args(["source.c", "-o", "object.o"]);
     let output = command.output().map_err(|error| {
-        let name = compiler.to_string_lossy();
         Error::user(format!(
-            "cannot run the C compiler '{name}', which CC may name: {error}"
+            "cannot run the C compiler '{compiler}', which CC may name: {error}"
         ))
     })?;
     if !output.status.success() {
         return Err(Error::user(format!(
-            "the C compiler '{}' failed: {}",
-            compiler.to_string_lossy(),
+            "the C compiler '{compiler}' failed: {}",
             String::from_utf8_lossy(&output.stderr).trim_end()
         )));
     }

@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command};
 use norma_command_line::Setting;
 use norma_compiler::named_op::{Choice, ChoiceKind, NamedOp, Tensor};
-use norma_compiler::preset::{Extent, Preset, Promise, Wanted, parse_shape};
+use norma_compiler::preset::{self, Extent, Preset, Promise, Wanted, parse_shape};
 
 use crate::args::CompileArgs;
 
@@ -15,6 +15,9 @@ use crate::args::CompileArgs;
 const OF_OP: &str = "The op";
 /// The prefix of options that leave an operand or result out.
 const WITHOUT: &str = "no-";
+
+/// The similarity of words, by Jaro, above which one is taken for a misspelling of the other.
+const SIMILAR: f64 = 0.8;
 
 /// Selects one of the promises about a size.
 type Part = fn(&mut Promise) -> &mut Option<i64>;
@@ -45,6 +48,19 @@ pub fn list(ops: &[NamedOp]) -> String {
     ops.iter()
         .map(|op| format!("{:width$}{}\n", op.mnemonic, op.summary))
         .collect()
+}
+
+/// The op whose name is most like `word`, if one is similar and `word` is no path.
+pub fn nearest(word: &str) -> Option<&'static str> {
+    if word.contains(['/', '.']) {
+        return None;
+    }
+    let ops = preset::OPS.iter().map(|op| op.mnemonic);
+    let similar = ops.map(|name| (strsim::jaro(word, name), name));
+    let similar = similar.filter(|(similarity, _)| *similarity > SIMILAR);
+    similar
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, name)| name)
 }
 
 fn with_options(command: Command, op: &'static NamedOp) -> Command {
@@ -251,5 +267,20 @@ fn integers(text: &str) -> Result<String, String> {
     match words.all(|word| word.parse::<i64>().is_ok()) {
         true => Ok(text.to_owned()),
         false => Err("expected integers with commas between them".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_op_is_that_of_a_misspelt_name() {
+        assert_eq!(nearest("rmsnorm"), Some("rms_norm"));
+        assert_eq!(nearest("crossentropy"), Some("cross_entropy"));
+        assert_eq!(nearest("layernorm_grad"), Some("layer_norm_grad"));
+        for other in ["input", "rms_norm.mlir", "./rmsnorm", "-"] {
+            assert_eq!(nearest(other), None);
+        }
     }
 }

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use norma_bundle::candidates::{Candidate, Candidates, FILE_NAME};
-use norma_command_line::output;
+use norma_command_line::{output, output_file};
 use norma_compiler::candidates;
 use norma_compiler::compile::{self, Input, Outcome};
 use norma_compiler::{CompileOptions, Error, Result};
 
 use crate::build::{Request, step_bar};
-use crate::output_file;
 
 /// The folder of the bundle with the compiler's choice.
 const CHOSEN: &str = "chosen";

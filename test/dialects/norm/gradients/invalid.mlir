@@ -202,7 +202,7 @@ func.func @group_norm_grad_c1(%x: tensor<2x4x8xf32>) {
 // -----
 
 func.func @group_norm_grad_c2(%x: tensor<2x4x8xf32>) {
-  // expected-error @+1 {{expected a static number of channels that groups divide, got 3 groups in 'tensor<2x4x8xf32>'}}
+  // expected-error @+1 {{expected a static number of channels above 0 that groups divide, got 3 groups in 'tensor<2x4x8xf32>'}}
   %0 = norm.group_norm_grad %x dy(%x : tensor<2x4x8xf32>) {groups = 3} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
   return
 }

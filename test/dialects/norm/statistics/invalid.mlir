@@ -10,7 +10,7 @@ func.func @group_norm_c1(%x: tensor<2x4x8xf32>) {
 // -----
 
 func.func @group_norm_c2(%x: tensor<2x4x8xf32>) {
-  // expected-error @+1 {{expected a static number of channels that groups divide, got 3 groups in 'tensor<2x4x8xf32>'}}
+  // expected-error @+1 {{expected a static number of channels above 0 that groups divide, got 3 groups in 'tensor<2x4x8xf32>'}}
   %0 = norm.group_norm %x {groups = 3} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
   return
 }
@@ -18,7 +18,7 @@ func.func @group_norm_c2(%x: tensor<2x4x8xf32>) {
 // -----
 
 func.func @group_norm_c2_dynamic(%x: tensor<2x?x8xf32>) {
-  // expected-error @+1 {{expected a static number of channels that groups divide, got 2 groups in 'tensor<2x?x8xf32>'}}
+  // expected-error @+1 {{expected a static number of channels above 0 that groups divide, got 2 groups in 'tensor<2x?x8xf32>'}}
   %0 = norm.group_norm %x {groups = 2} : tensor<2x?x8xf32> -> tensor<2x?x8xf32>
   return
 }
