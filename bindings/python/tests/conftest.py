@@ -29,9 +29,12 @@ def pytest_sessionfinish(session, exitstatus):
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """The folder of a cache that is empty when a test begins; the bundles kept in the process are dropped too."""
+    """The folder of a cache that is empty when a test begins; the bundles kept in the process and the folders in use are dropped too."""
+    import norma.bundles
     import norma.compilation
 
+    monkeypatch.setattr(norma.bundles, "_known", {})
+    monkeypatch.setattr(norma.bundles, "_searched", [])
     monkeypatch.setenv("NORMA_CACHE_DIR", str(tmp_path / "cache"))
     norma.compilation._bundles.clear()
     return tmp_path / "cache"

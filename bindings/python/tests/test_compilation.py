@@ -245,6 +245,61 @@ def test_without_a_compiler_what_any_compiler_made_is_used(monkeypatch, tmp_path
         compiled(by_size=True)
 
 
+@pytest.fixture
+def ahead_of_time(monkeypatch, tmp_path):
+    """Writes a bundle as `normac` does, and takes the compiler away; returns the folder of the bundle's folder."""
+
+    def written(*options):
+        command = [compiler.Compiler.find().path, "-", "--output", str(tmp_path / "kernels" / "l2_norm"), *options]
+        subprocess.run(command, input=SOURCE, text=True, check=True, capture_output=True)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.delenv("NORMA_NORMAC")
+        monkeypatch.setattr(compiler, "BESIDE_THE_PACKAGE", tmp_path / "normac")
+        return tmp_path / "kernels"
+
+    return written
+
+
+@pytest.mark.parametrize("options", [["--target", "sm_90a"], ["--target", "sm_80,sm_90a", "--ptx-fallback"]])
+def test_a_bundle_of_a_folder_that_is_used_needs_no_compiler(ahead_of_time, options):
+    folder = ahead_of_time(*options)
+    for given in (folder, folder / "l2_norm"):
+        norma.use_bundles(given)
+        assert (compiled().functions, compiled().targets) == (["l2_norm"], ["sm_90a"])
+    if "--ptx-fallback" in options:
+        assert norma.compile(SOURCE, target=["sm_80", "sm_90a"]).targets == ["sm_80", "sm_90a"]
+
+
+def test_a_bundle_is_used_for_its_text_options_and_target_only(ahead_of_time):
+    norma.use_bundles(ahead_of_time("--target", "sm_90a"))
+    for source, options in (
+        (SOURCE + "\n", {"target": "sm_90a"}),
+        (SOURCE, {"target": "sm_80"}),
+        (SOURCE, {"target": "sm_90a", "by_size": True}),
+        (SOURCE, {"target": ["sm_80", "sm_90a"]}),
+    ):
+        with pytest.raises(norma.CompilerNotFoundError, match="its bundle is not in .*kernels either"):
+            norma.compile(source, **options)
+
+
+def test_a_bundle_of_a_folder_that_is_used_comes_before_the_compiler(ahead_of_time, counted, monkeypatch):
+    counting = os.environ["NORMA_NORMAC"]
+    folder = ahead_of_time("--target", "sm_90a")
+    monkeypatch.setenv("NORMA_NORMAC", counting)
+    runs = counted()
+    norma.use_bundles(folder)
+    compiled()
+    assert counted() == runs
+
+
+def test_a_folder_without_bundles_is_refused(tmp_path):
+    with pytest.raises(norma.BundleError, match="expected a folder of bundles that normac wrote, got '.*', which has none"):
+        norma.use_bundles(tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(norma.BundleError, match="cannot use the manifest '.*manifest.json'"):
+        norma.use_bundles(tmp_path)
+
+
 def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("NORMA_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { CUDA_SUCCESS = 0 };
+enum { CUDA_SUCCESS = 0, CU_STREAM_NON_BLOCKING = 1 };
 typedef int CUresult;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -23,6 +23,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
 CUresult cuCtxSetCurrent(CUcontext context);
 CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes);
+CUresult cuStreamCreate(CUstream *stream, unsigned flags);
 CUresult cuStreamSynchronize(CUstream stream);
 
 #ifdef __cplusplus

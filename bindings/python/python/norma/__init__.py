@@ -12,10 +12,12 @@ DLPack::
 CUDA graphs.
 
 Launching needs only NVIDIA's driver. Compiling starts ``normac``, which is searched where the variable ``NORMA_NORMAC`` says,
-beside this package, and on ``PATH``; compiled bundles are cached (:mod:`norma.cache`). Everything may be used from several threads.
+beside this package, and on ``PATH``; compiled bundles are cached (:mod:`norma.cache`). With :func:`use_bundles`, bundles that were
+compiled ahead of time are found without a compiler. Everything may be used from several threads.
 """
 
 from norma._runtime import Bundle, Function, TensorDescription, target_of_device
+from norma.bundles import use_bundles
 from norma.compilation import compile, load
 from norma.errors import (
     ArgumentError,
@@ -43,4 +45,5 @@ __all__ = [
     "compile",
     "load",
     "target_of_device",
+    "use_bundles",
 ]

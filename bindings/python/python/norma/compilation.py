@@ -5,7 +5,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from norma import cache
+from norma import bundles, cache
 from norma._runtime import Bundle, target_of_device
 from norma.compiler import Compiler, Request
 from norma.errors import CompilerNotFoundError
@@ -23,7 +23,7 @@ def compile(
     schedule: str | Sequence[str] = (),
     by_size: bool = False,
 ) -> Bundle:
-    """Compiles a program, or returns its bundle from the cache.
+    """Compiles a program, or returns its bundle from a folder of :func:`norma.use_bundles` or from the cache.
 
     ``source`` is a path, or the text of a program in MLIR; a string of one line that ends in ``.mlir`` is a path. ``target`` is
     one target such as ``"sm_90a"``, or several; the default is the best target for the first GPU. ``schedule`` and ``by_size`` are
@@ -33,7 +33,8 @@ def compile(
     process and in the cache.
 
     Raises:
-        CompileError: the program is refused; :class:`CompilerNotFoundError` if there is no compiler, and the cache has nothing.
+        CompileError: the program is refused; :class:`CompilerNotFoundError` if there is no compiler, and neither those folders nor
+            the cache have the bundle.
         DriverError: without a target, there is no GPU to compile for.
     """
     if isinstance(source, os.PathLike) or (source.endswith(".mlir") and "\n" not in source):
@@ -66,27 +67,38 @@ def load(path: str | os.PathLike[str], *, ptx_fallback: bool = False) -> Bundle:
 
 def bundle_of(request: Request, name: str = "<source>") -> Bundle:
     """The bundle of a request; ``name`` identifies the program in messages."""
+    bundle = bundles.find(request)
+    if bundle is not None:
+        return bundle
     try:
         compiler = Compiler.find()
-    except CompilerNotFoundError:
+    except CompilerNotFoundError as error:
         # There is no compiler to make another one, so an entry of any compiler will do.
         files = cache.find(request.key)
-        if files is None:
-            raise
-        return Bundle.from_files(files)
-    entry = f"{request.key}-{compiler.identity}"
+        if files is not None:
+            return Bundle.from_files(files)
+        if places := bundles.searched():
+            raise CompilerNotFoundError(f"{error}; its bundle is not in {', '.join(places)} either") from error
+        raise
+    entry = _entry(request, compiler)
     bundle = _bundles.get(entry)
     if bundle is None:
         with _turns.setdefault(entry, threading.Lock()):
             bundle = _bundles.get(entry)
             if bundle is None:
-                bundle = _bundles[entry] = _load_or_compile(entry, request, compiler, name)
+                bundle = _bundles[entry] = Bundle.from_files(files_of(request, compiler, name))
     return bundle
 
 
-def _load_or_compile(entry: str, request: Request, compiler: Compiler, name: str) -> Bundle:
+def files_of(request: Request, compiler: Compiler, name: str = "<source>") -> dict[str, bytes]:
+    """The files of the bundle of a request, from the cache or from the compiler."""
+    entry = _entry(request, compiler)
     files = cache.read(entry)
     if files is None:
         files = compiler.run(request, name)
         cache.write(entry, files)
-    return Bundle.from_files(files)
+    return files
+
+
+def _entry(request: Request, compiler: Compiler) -> str:
+    return f"{request.key}-{compiler.identity}"

@@ -11,6 +11,7 @@ experts. In an existing model, :func:`replace` substitutes Norma's functions for
         loss.backward()
 
 A kernel is compiled when tensors of its types and row length first occur, and cached (:mod:`norma.cache`); it serves any number of rows.
+:func:`prebuild` compiles kernels ahead of time, for machines without a compiler.
 Kernels run on torch's current stream. Tensors are float32, float16 or bfloat16, on a GPU, and are made contiguous if necessary; all
 arithmetic is in float32, and each result is rounded once. If Norma has no kernel, functions here raise
 :class:`norma.UnsupportedError`. Gradients are kernels too and have no gradients of their own. Under autocast, results have the types
@@ -40,6 +41,7 @@ from norma.torch.functional import (
     top_k,
 )
 from norma.torch.modules import LayerNorm, RMSNorm
+from norma.torch.prebuilding import prebuild
 from norma.torch.replacement import replace
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "dequantize",
     "layer_norm",
     "log_softmax",
+    "prebuild",
     "quantize",
     "replace",
     "rms_norm",

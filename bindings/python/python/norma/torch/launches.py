@@ -13,15 +13,15 @@ from norma.torch import programs, support
 from norma.torch.kernels import Op
 from norma.torch.quantization import PACKED, Quantization
 
-_RMS_NORM = Op(programs.rms_norm, support.of_rms_norm)
+_RMS_NORM = Op(programs.rms_norm, support.of_rms_norm, has_gradients=True)
 _RMS_NORM_GRAD = Op(programs.rms_norm_grad)
-_LAYER_NORM = Op(programs.layer_norm, support.of_layer_norm)
+_LAYER_NORM = Op(programs.layer_norm, support.of_layer_norm, has_gradients=True)
 _LAYER_NORM_GRAD = Op(programs.layer_norm_grad)
 _SOFTMAX = Op(programs.softmax, support.of_softmax)
 _SOFTMAX_GRAD = Op(programs.softmax_grad)
 _TOP_K = Op(programs.top_k, support.of_top_k)
 _TOP_K_GRAD = Op(programs.top_k_grad)
-_CROSS_ENTROPY = Op(programs.cross_entropy, support.of_cross_entropy)
+_CROSS_ENTROPY = Op(programs.cross_entropy, support.of_cross_entropy, has_gradients=True)
 _CROSS_ENTROPY_GRAD = Op(programs.cross_entropy_grad)
 _QUANTIZE = Op(programs.quantize, support.of_quantize)
 _DEQUANTIZE = Op(programs.dequantize, support.of_dequantize)

@@ -4,7 +4,7 @@ Each op is functional and has a fake implementation that returns empty results, 
 are ops as well; :mod:`norma.torch.gradients` connects them to the ops.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -14,7 +14,12 @@ from norma.torch import launches
 from norma.torch.quantization import Quantization, rows_of
 
 
+#: What each op runs on a GPU, by the op's name.
+IMPLEMENTATIONS: dict[str, Callable[..., Tensor | tuple[Tensor, ...]]] = {}
+
+
 def _op(function):
+    IMPLEMENTATIONS[function.__name__] = function
     return custom_op(f"norma::{function.__name__}", mutates_args=(), device_types="cuda")(function)
 
 

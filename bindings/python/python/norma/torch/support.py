@@ -16,8 +16,12 @@ _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _LABELS = (torch.int64, torch.int32)
 
 
+#: How many contexts of :func:`norma.torch.prebuild` are active; tensors of the device ``meta`` then count as tensors of a GPU.
+prebuilding = 0
+
+
 def _is_on_gpu(tensor: Tensor) -> bool:
-    return tensor.is_cuda
+    return tensor.is_cuda or (prebuilding > 0 and tensor.is_meta)
 
 
 def _tensor(name: str, tensor: Tensor, input: Tensor | None = None) -> str | None:
