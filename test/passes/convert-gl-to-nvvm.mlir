@@ -531,6 +531,35 @@ gpu.module @m {
 
 // -----
 
+// A group all of whose elements go through registers is neither committed nor waited for: threads only wait for one another. A
+// later group is.
+// CHECK-LABEL: llvm.func @only_through_registers
+// CHECK-NOT: cp.async
+// CHECK: llvm.store %{{.*}} {alignment = 2 : i64} : vector<1xbf16>, !llvm.ptr<3>
+// CHECK-NOT: cp.async
+// CHECK: nvvm.barrier
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: nvvm.cp.async.wait.group 0
+gpu.module @m {
+  gpu.func @only_through_registers(%x: memref<?x61xbf16>, %y: memref<32xf32>) kernel attributes {gl.num_warps = 1 : i64, gl.shared_bytes = 192 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>} {
+    %r = gpu.block_id x
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<32xbf16, #gl.plain<order = [0]>>
+    gl.async_copy %x at affine_map<(r, a) -> (r, a)>(%r), %m vector 1 : memref<?x61xbf16>, !gl.memdesc<32xbf16, #gl.plain<order = [0]>>
+    gl.async_commit
+    gl.async_wait 0
+    gl.barrier
+    %o = gl.local_alloc {offset = 64 : i64} : !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+    gl.async_copy %y at affine_map<(a) -> (a)>(), %o vector 1 : memref<32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+    gl.async_commit
+    gl.async_wait 0
+    gpu.return
+  }
+}
+
+// -----
+
 // One thread draws, resets the counter if its draw is the last, and broadcasts the draw through shared memory. The counter is
 // written, so its parameter is not readonly.
 // CHECK-LABEL: llvm.func @drawn

@@ -330,6 +330,10 @@ mod tests {
                 case.run.rows = 14;
                 exchanges_are_caught(&case, 6);
             }
+            // No instruction copies 2 bytes, so the threads copy through registers and wait for one another alone.
+            let mut case = plain(Op::Named(call), BF16, 511);
+            case.run.rows = 14;
+            exchanges_are_caught(&case, 4);
         }
     }
 
@@ -342,6 +346,9 @@ mod tests {
         };
         exchanges_are_caught(&scheduled(WEIGHTED, 1000, held), 6);
         exchanges_are_caught(&scheduled(Op::Softmax, 1002, held), 6);
+        // No instruction copies 2 bytes: threads copy through registers, and read elements that other threads copied.
+        let vectors = Schedule { vector: 8, ..held };
+        exchanges_are_caught(&scheduled(Op::Softmax, 1001, vectors), 4);
     }
 
     /// Softmax over rows that two CTAs share.
