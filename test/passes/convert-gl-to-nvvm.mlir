@@ -87,6 +87,39 @@ gpu.module @m {
 
 // -----
 
+// A 32-bit integer is reduced over all lanes of a warp by one instruction, and over some of the lanes by shuffles.
+// CHECK-LABEL: llvm.func @integers
+// CHECK-NOT: nvvm.shfl
+// CHECK: nvvm.redux.sync umax %{{.*}}, %c-1_i32 : i32 -> i32
+// CHECK-COUNT-3: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.redux
+// CHECK: llvm.return
+#line = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
+#none = #gl.slice<axis = 0, parent = #line>
+#rows_of_8 = #gl.linear<register = [], lane = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0]], warp = [], block = []>
+gpu.module @m {
+  gpu.func @integers(%x: memref<32xi32>, %y: memref<4x8xi32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = [4, 4]>} {
+    %0 = gl.load %x at affine_map<(a) -> (a)>() : memref<32xi32> -> tensor<32xi32, #line>
+    %1 = gl.reduce %0 axis 0 : (tensor<32xi32, #line>) -> tensor<i32, #none> combine {
+    ^bb0(%l: i32, %r: i32):
+      %s = arith.maxui %l, %r : i32
+      gl.yield %s : i32
+    }
+    gl.store %1, %x at affine_map<() -> (0)>() : tensor<i32, #none>, memref<32xi32>
+    %2 = gl.load %y at affine_map<(a, b) -> (a, b)>() : memref<4x8xi32> -> tensor<4x8xi32, #rows_of_8>
+    %3 = gl.reduce %2 axis 1 : (tensor<4x8xi32, #rows_of_8>) -> tensor<4xi32, #gl.slice<axis = 1, parent = #rows_of_8>> combine {
+    ^bb0(%l: i32, %r: i32):
+      %s = arith.maxui %l, %r : i32
+      gl.yield %s : i32
+    }
+    gl.store %3, %y at affine_map<(a) -> (a, 0)>() : tensor<4xi32, #gl.slice<axis = 1, parent = #rows_of_8>>, memref<4x8xi32>
+    gpu.return
+  }
+}
+
+// -----
+
 #b = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
 #partial = #gl.linear<register = [], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 1], [0, 2]], block = []>
 #gathered = #gl.linear<register = [[0, 1], [0, 2]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]], block = []>

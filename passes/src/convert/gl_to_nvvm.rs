@@ -25,6 +25,7 @@ mod mbarrier;
 mod params;
 mod partitions;
 mod reduce;
+mod redux;
 mod reshape;
 mod scan;
 mod shared;
