@@ -1604,7 +1604,9 @@ def GlDependentLaunch : RustPass<"gl-dependent-launch"> {
 
     **Requires** nothing.
 
-    **Guarantees** that no such kernel accesses global memory before the preceding kernels have ended and their writes are visible.
+    **Guarantees** that no such kernel accesses global memory before the preceding kernels have ended and their writes are visible. A
+    partition of `gl.warp_specialize` has no wait if it accesses global memory only behind waits for bytes or tiles that another one,
+    which has a wait, expects or draws.
 
     **Leaves alone** other kernels.
 

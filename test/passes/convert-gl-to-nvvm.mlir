@@ -87,6 +87,39 @@ gpu.module @m {
 
 // -----
 
+// A 32-bit integer is reduced over all lanes of a warp by one instruction, and over some of the lanes by shuffles.
+// CHECK-LABEL: llvm.func @integers
+// CHECK-NOT: nvvm.shfl
+// CHECK: nvvm.redux.sync umax %{{.*}}, %c-1_i32 : i32 -> i32
+// CHECK-COUNT-3: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.redux
+// CHECK: llvm.return
+#line = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
+#none = #gl.slice<axis = 0, parent = #line>
+#rows_of_8 = #gl.linear<register = [], lane = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0]], warp = [], block = []>
+gpu.module @m {
+  gpu.func @integers(%x: memref<32xi32>, %y: memref<4x8xi32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = [4, 4]>} {
+    %0 = gl.load %x at affine_map<(a) -> (a)>() : memref<32xi32> -> tensor<32xi32, #line>
+    %1 = gl.reduce %0 axis 0 : (tensor<32xi32, #line>) -> tensor<i32, #none> combine {
+    ^bb0(%l: i32, %r: i32):
+      %s = arith.maxui %l, %r : i32
+      gl.yield %s : i32
+    }
+    gl.store %1, %x at affine_map<() -> (0)>() : tensor<i32, #none>, memref<32xi32>
+    %2 = gl.load %y at affine_map<(a, b) -> (a, b)>() : memref<4x8xi32> -> tensor<4x8xi32, #rows_of_8>
+    %3 = gl.reduce %2 axis 1 : (tensor<4x8xi32, #rows_of_8>) -> tensor<4xi32, #gl.slice<axis = 1, parent = #rows_of_8>> combine {
+    ^bb0(%l: i32, %r: i32):
+      %s = arith.maxui %l, %r : i32
+      gl.yield %s : i32
+    }
+    gl.store %3, %y at affine_map<(a) -> (a, 0)>() : tensor<4xi32, #gl.slice<axis = 1, parent = #rows_of_8>>, memref<4x8xi32>
+    gpu.return
+  }
+}
+
+// -----
+
 #b = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
 #partial = #gl.linear<register = [], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 1], [0, 2]], block = []>
 #gathered = #gl.linear<register = [[0, 1], [0, 2]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]], block = []>
@@ -525,6 +558,35 @@ gpu.module @m {
         : memref<?x61xbf16>, !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
     %o = gl.local_alloc {offset = 128 : i64} : !gl.memdesc<16xf32, #gl.plain<order = [0]>>
     gl.async_copy %y at affine_map<(a) -> (a)>(), %o vector 1 : memref<16xf32>, !gl.memdesc<16xf32, #gl.plain<order = [0]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A group all of whose elements go through registers is neither committed nor waited for: threads only wait for one another. A
+// later group is.
+// CHECK-LABEL: llvm.func @only_through_registers
+// CHECK-NOT: cp.async
+// CHECK: llvm.store %{{.*}} {alignment = 2 : i64} : vector<1xbf16>, !llvm.ptr<3>
+// CHECK-NOT: cp.async
+// CHECK: nvvm.barrier
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: nvvm.cp.async.wait.group 0
+gpu.module @m {
+  gpu.func @only_through_registers(%x: memref<?x61xbf16>, %y: memref<32xf32>) kernel attributes {gl.num_warps = 1 : i64, gl.shared_bytes = 192 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>} {
+    %r = gpu.block_id x
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<32xbf16, #gl.plain<order = [0]>>
+    gl.async_copy %x at affine_map<(r, a) -> (r, a)>(%r), %m vector 1 : memref<?x61xbf16>, !gl.memdesc<32xbf16, #gl.plain<order = [0]>>
+    gl.async_commit
+    gl.async_wait 0
+    gl.barrier
+    %o = gl.local_alloc {offset = 64 : i64} : !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+    gl.async_copy %y at affine_map<(a) -> (a)>(), %o vector 1 : memref<32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+    gl.async_commit
+    gl.async_wait 0
     gpu.return
   }
 }

@@ -14,6 +14,7 @@ mod covering;
 mod draw;
 mod elementwise;
 mod emit;
+mod empty_groups;
 mod float8;
 mod form;
 mod function;
@@ -24,6 +25,7 @@ mod mbarrier;
 mod params;
 mod partitions;
 mod reduce;
+mod redux;
 mod reshape;
 mod scan;
 mod shared;
@@ -188,7 +190,11 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     for name in elementwise_names(module) {
         conversion.pattern(name, elementwise::elementwise);
     }
-    conversion.apply_partial(module)
+    conversion.apply_partial(module)?;
+    for kernel in walk::named(module, "llvm.func") {
+        empty_groups::erase(walk::entry_block(kernel)?)?;
+    }
+    Ok(())
 }
 
 /// The ops of arith and math in use, which all lower the same way.

@@ -3,18 +3,21 @@
 //!
 //! Matches kernels whose `gl.launch` says `dependent_launch`. Such a kernel may read what the preceding kernels wrote, and
 //! write what they still read; so every path waits before its first access to global memory, each partition of warps for
-//! itself. The following kernel may start once the last loop has ended, which leaves nothing more to be read: its CTAs take the
+//! itself, unless a producer tells it (`told`). The following kernel may start once the last loop has ended, which leaves nothing more to be read: its CTAs take the
 //! places that become free, and wait in turn. A kernel without a loop lets it start at once.
 //!
 //! ptxas may move loads that it takes to be of constant memory (`ld.global.nc`) ahead of the wait, so `convert-gl-to-nvvm`
 //! marks no parameter of such kernels `noalias` or `readonly`.
+
+mod told;
 
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::{
     attributes::kernel,
     gl::{
         AsyncCopyOp, BulkLoadOp, BulkStoreOp, DrawTileOp, GatherOp, GridDependencyLaunchOp,
-        GridDependencyWaitOp, LaunchAttr, LoadOp, StoreOp, TensorLoadOp, TensorStoreOp, WarpSpecializeOp,
+        GridDependencyWaitOp, LaunchAttr, LoadOp, MBarrierExpectOp, StoreOp, TensorLoadOp, TensorStoreOp,
+        WarpSpecializeOp,
     },
 };
 
@@ -42,17 +45,23 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlDependent
     Ok(())
 }
 
-/// Inserts a wait before the first op of a block that touches global memory, or into each partition if that op is
-/// `gl.warp_specialize`.
+/// Inserts a wait before the first op of a block that touches global memory or expects something from there, or into each
+/// partition that needs one if that op is `gl.warp_specialize`.
 fn wait<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassError<'c>> {
-    let Some(first) = walk::in_block(block).into_iter().find(|op| touches_memory(*op)) else {
+    let ops = walk::in_block(block);
+    if !ops.iter().copied().any(touches_memory) {
+        return Ok(());
+    }
+    let expects = |op| !walk::named(op, MBarrierExpectOp::NAME).is_empty();
+    let Some(first) = ops.into_iter().find(|op| touches_memory(*op) || expects(*op)) else {
         return Ok(());
     };
     match WarpSpecializeOp::from_op(first) {
         Some(specialize) => {
-            for partition in specialize.op().regions() {
-                if let Some(body) = partition.first_block() {
-                    wait(body)?;
+            for (index, partition) in specialize.op().regions().enumerate() {
+                match partition.first_block() {
+                    Some(body) if !told::is_told(specialize, index) => wait(body)?,
+                    _ => {}
                 }
             }
         }

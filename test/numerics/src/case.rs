@@ -367,21 +367,24 @@ impl Program {
         self.columns.iter().product()
     }
 
-    /// The schedule as the attribute that `--schedule` takes.
-    pub fn schedule_text(&self) -> Option<String> {
+    /// The schedules as the attributes that `--schedule` takes.
+    pub fn schedules(&self) -> Vec<String> {
         if let Op::Transpose { spread: Some(spread) }
         | Op::QuantizeBlocks {
             spread: Some(spread), ..
         } = self.op
         {
-            return Some(format!("#norm.schedule<spread = {spread}>"));
+            return vec![format!("#norm.schedule<spread = {spread}>")];
         }
         if let Op::Named(Call {
             schedule: Some(schedule),
+            finish,
             ..
         }) = self.op
         {
-            return Some(format!("{FUNCTION}_0=#norm.schedule<{schedule}>"));
+            let first = format!("{FUNCTION}_0=#norm.schedule<{schedule}>");
+            let finish = finish.map(|finish| format!("{FUNCTION}_0_finish=#norm.schedule<{finish}>"));
+            return [first].into_iter().chain(finish).collect();
         }
         // Dense axes merge into one dim; a gap after the leading index keeps it apart from the heads.
         let is_apart = self.heads != 1 && matches!(self.layout, Layout::Padded(_));
@@ -391,7 +394,8 @@ impl Program {
             Op::RotateHalves => self.row() / 2,
             _ => self.row(),
         };
-        self.schedule.map(|schedule| schedule.mapping(kept, row))
+        let schedule = self.schedule.map(|schedule| schedule.mapping(kept, row));
+        schedule.into_iter().collect()
     }
 }
 
@@ -435,7 +439,7 @@ impl fmt::Display for Case {
         if let Some(align) = program.align {
             write!(f, " align {align}")?;
         }
-        if let Some(schedule) = program.schedule_text() {
+        for schedule in program.schedules() {
             write!(f, " {schedule}")?;
         }
         if run.fill != Fill::Normal {

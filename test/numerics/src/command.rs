@@ -20,7 +20,7 @@ pub fn write(case: &Trial, bindings: &Bindings, folder: &Path, name: &str) -> io
     let path = folder.join(format!("{name}.mlir"));
     fs::write(&path, format!("// {case}\n{}", case.text()))?;
     let mut command = format!("norma-sim {}{}", path.display(), arguments(case, bindings));
-    if let Some(schedule) = case.schedule() {
+    for schedule in case.schedules() {
         // Writing to a string does not fail.
         let _ = write!(command, " --schedule '{schedule}'");
     }

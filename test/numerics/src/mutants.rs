@@ -132,6 +132,7 @@ mod tests {
     use super::*;
     use crate::case::{Case, Keep, Op, Schedule};
     use crate::source::named::Call;
+    use crate::table::dependent::{LOADED, PRODUCED};
     use crate::table::{WEIGHTED, plain};
 
     fn scheduled(op: Op, columns: i64, schedule: Schedule) -> Case {
@@ -330,6 +331,10 @@ mod tests {
                 case.run.rows = 14;
                 exchanges_are_caught(&case, 6);
             }
+            // No instruction copies 2 bytes, so the threads copy through registers and wait for one another alone.
+            let mut case = plain(Op::Named(call), BF16, 511);
+            case.run.rows = 14;
+            exchanges_are_caught(&case, 4);
         }
     }
 
@@ -342,6 +347,20 @@ mod tests {
         };
         exchanges_are_caught(&scheduled(WEIGHTED, 1000, held), 6);
         exchanges_are_caught(&scheduled(Op::Softmax, 1002, held), 6);
+        // No instruction copies 2 bytes: threads copy through registers, and read elements that other threads copied.
+        let vectors = Schedule { vector: 8, ..held };
+        exchanges_are_caught(&scheduled(Op::Softmax, 1001, vectors), 4);
+    }
+
+    /// Each kernel waits for the one ahead once on each path. The first kernel's consumers wait for themselves, so that the arrival
+    /// of its producer publishes nothing to them.
+    #[test]
+    fn each_wait_for_the_kernel_ahead_is_missed() {
+        for (call, fewest) in [(&LOADED, 4), (&PRODUCED, 40)] {
+            let mut case = plain(Op::Named(call), F32, 512);
+            case.run.rows = 14;
+            exchanges_are_caught(&case, fewest);
+        }
     }
 
     /// Softmax over rows that two CTAs share.

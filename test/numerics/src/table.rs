@@ -3,6 +3,7 @@
 //! Each block varies one property and keeps the others plain, edge cases first, so that a failure's name already says much.
 
 mod boxes;
+pub mod dependent;
 mod differentiated;
 mod drawn;
 mod gradients;
@@ -95,6 +96,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     rings::cases(&mut cases);
     drawn::cases(&mut cases);
     sent::cases(&mut cases);
+    dependent::cases(&mut cases);
     prefetched::cases(&mut cases);
     unrolled::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {

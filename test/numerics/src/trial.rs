@@ -41,18 +41,18 @@ impl Trial {
         }
     }
 
-    /// The schedule as the attribute that `--schedule` takes.
-    pub fn schedule(&self) -> Option<String> {
+    /// The schedules as the attributes that `--schedule` takes.
+    pub fn schedules(&self) -> Vec<String> {
         match self {
-            Self::Rows(case) => case.program.schedule_text(),
-            Self::Space(case) => case.mapping.as_ref().map(space::Mapping::to_string),
+            Self::Rows(case) => case.program.schedules(),
+            Self::Space(case) => case.mapping.iter().map(space::Mapping::to_string).collect(),
         }
     }
 
     /// The options that the program is compiled with.
     pub fn options(&self) -> CompileOptions {
         CompileOptions {
-            schedules: self.schedule().into_iter().collect(),
+            schedules: self.schedules(),
             ..CompileOptions::new(&SM_90A)
         }
     }

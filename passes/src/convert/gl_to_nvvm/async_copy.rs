@@ -36,6 +36,14 @@ use super::{
     tile::{self, Tile},
 };
 
+/// What the ops become.
+pub(super) const COPY: &str = "nvvm.cp.async.shared.global";
+pub(super) const COMMIT: &str = "nvvm.cp.async.commit.group";
+pub(super) const WAIT: &str = "nvvm.cp.async.wait.group";
+
+/// The attribute of a wait: how many groups it leaves in flight.
+pub(super) const PENDING: &str = "n";
+
 /// The least number of bytes that `cp.async` moves (PTX ISA, `cp.async`).
 const LEAST_BYTES: usize = 4;
 
@@ -110,7 +118,7 @@ pub(super) fn commit<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
-    b.replace_by(op, "nvvm.cp.async.commit.group", &[]);
+    b.replace_by(op, COMMIT, &[]);
     Ok(())
 }
 
@@ -121,7 +129,7 @@ pub(super) fn wait<'c, 'a>(
 ) -> Result<(), Rejection<'c>> {
     let wait = AsyncWaitOp::from_op(op).ok_or("expected gl.async_wait")?;
     let pending = IntegerAttribute::new(Emit::new(b).int(32), wait.pending()?);
-    b.replace_by(op, "nvvm.cp.async.wait.group", &[("n", pending.into())]);
+    b.replace_by(op, WAIT, &[(PENDING, pending.into())]);
     Ok(())
 }
 
@@ -223,7 +231,7 @@ impl<'c, 'a> Pieces<'_, 'c, 'a> {
         let mut operands = vec![self.places.pointer(e, first), self.addresses.of(e, first)];
         operands.extend(source_bytes);
         e.b.op_with(
-            "nvvm.cp.async.shared.global",
+            COPY,
             &operands,
             &[],
             &[("size", size.into()), ("modifier", cache)],

@@ -1,4 +1,5 @@
-//! `gl.reduce` and `gl.warp_reduce`: registers in a few chains, then lanes by butterfly shuffles.
+//! `gl.reduce` and `gl.warp_reduce`: registers in a few chains, then lanes by butterfly shuffles, or by `redux.sync` where there is
+//! one for all lanes of a warp.
 //!
 //! A thread's registers are combined in up to four independent chains, so that four operations are in flight and a
 //! multiplication before an addition can still fuse with it; the chains and then the lanes are combined pairwise. Reductions
@@ -7,6 +8,7 @@
 use melior::ir::{BlockRef, OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{ReduceOp, WarpReduceOp};
 use norma_layout::{HardwareDim, LinearLayout, ReductionPlan};
+use norma_targets::WARP_SIZE;
 
 use crate::gl::constant_tiles;
 use crate::mlir::{
@@ -18,6 +20,7 @@ use crate::mlir::{
 
 use super::{
     emit::{Emit, Value},
+    redux,
     shuffle::{self, Source},
     tile::Tile,
 };
@@ -28,6 +31,9 @@ const CHAINS: usize = 4;
 /// The fewest registers of a chain, if there are as many. All of a chain but the first fuse with a multiplication: eight squares in two
 /// chains are 2 multiplications, 6 fma and an addition, and in four chains 4, 4 and 3.
 const LENGTH: usize = 4;
+
+/// Bits of a lane's number: as many shuffles reduce all lanes.
+const LANE_BITS: usize = WARP_SIZE.ilog2() as usize;
 
 /// Lowers `gl.reduce`.
 pub(super) fn reduce<'c, 'a>(
@@ -104,11 +110,22 @@ fn lower<'c, 'a>(
         .iter()
         .map(|operand| e.elements(*operand))
         .collect::<Result<Vec<_>, _>>()?;
+    let redux = match (tiles.as_slice(), are_constant.as_slice()) {
+        ([tile], [false]) if plan.lane_shuffles.len() == LANE_BITS => {
+            tile.first().and_then(|value| redux::kind(block, value.r#type()))
+        }
+        _ => None,
+    };
     // For each result register, one scalar per tile.
     let mut results = Vec::with_capacity(plan.registers.len());
     for group in &plan.registers {
         let scalars = |register: &usize| tiles.iter().map(|tile| tile[*register]).collect::<Vec<_>>();
         let mut partials = combiner.registers(group.iter().map(scalars).collect())?;
+        if let (Some(kind), [partial]) = (redux, partials.as_mut_slice()) {
+            *partial = redux::of_lanes(&e, *partial, kind)?;
+            results.push(partials);
+            continue;
+        }
         for &mask in &plan.lane_shuffles {
             let others = partials
                 .iter()

@@ -29,6 +29,8 @@ pub struct Call {
     pub by_keyword: bool,
     /// The parameters of a schedule that is forced on the first kernel.
     pub schedule: Option<&'static str>,
+    /// The parameters of a schedule that is forced on the kernel that finishes what the first one reduces in parts.
+    pub finish: Option<&'static str>,
 }
 
 impl Call {
@@ -43,6 +45,7 @@ impl Call {
         results: &[("y", "?xNxY")],
         by_keyword: false,
         schedule: None,
+        finish: None,
     };
 }
 
