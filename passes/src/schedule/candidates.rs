@@ -312,13 +312,20 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
     let mut splits = vec![1];
     if let Some(dim) = splittable {
         let steps = facts.dims[dim].extent.div_ceil(tile[dim].points());
+        // A split whose parts are known to be single points is refused.
+        let most_splits = match facts.dims[dim].is_known && tile[dim] == Extent::ONE {
+            true => steps.div_ceil(2),
+            false => steps,
+        };
         let is_walk = facts.dims[dim].usage == Use::Both;
         if ctas < 4 * sms || is_walk {
             if is_walk {
                 splits.clear();
             }
-            let wanted =
-                SPLIT_CTAS_PER_SM.map(|per_sm| (per_sm * sms).div_ceil(ctas.max(1)).min(steps).max(1));
+            let wanted = SPLIT_CTAS_PER_SM.map(|per_sm| {
+                let split = (per_sm * sms).div_ceil(ctas.max(1));
+                split.min(most_splits).max(1)
+            });
             splits.extend(wanted);
             splits.dedup();
         }

@@ -5,6 +5,7 @@
 mod boxes;
 mod differentiated;
 mod drawn;
+mod few_rows;
 mod gradients;
 mod graphs;
 mod merged;
@@ -94,6 +95,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     boxes::cases(&mut cases);
     rings::cases(&mut cases);
     drawn::cases(&mut cases);
+    few_rows::cases(&mut cases);
     sent::cases(&mut cases);
     prefetched::cases(&mut cases);
     unrolled::cases(&mut cases);
