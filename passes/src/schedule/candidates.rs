@@ -91,7 +91,7 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     }
     all.extend(aligned::candidates(facts, target, first));
     clusters::candidates(facts, target, &within, (first, widest), &mut all);
-    counted::hold(facts, &mut all);
+    counted::hold(facts, target, &mut all);
     all
 }
 
