@@ -263,3 +263,14 @@ norm.kernel @scaled_by_all(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>) spa
   %2 = arith.divf %0, %1 : bf16
   norm.write %2, %y[%p floordiv 4096, %p mod 4096] : memref<?x4096xbf16>
 }
+
+// -----
+
+// A kernel without dims is one point, which one warp computes.
+// CHECK: norm.kernel @point(
+// CHECK-SAME: schedule(#norm.schedule<spread = []{{.*}}>)
+norm.kernel @point(%x: memref<f32>, %y: memref<f32>) space() align(16, 16) {
+  %0 = norm.read %x[] : memref<f32>
+  %1 = arith.addf %0, %0 : f32
+  norm.write %1, %y[] : memref<f32>
+}

@@ -66,6 +66,10 @@ impl Extent {
 /// Every candidate, in a fixed order.
 pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     let mut all = Vec::new();
+    if facts.dims.is_empty() {
+        finish(facts, target, &[], &mut all);
+        return all;
+    }
     let Some(Vectors {
         within,
         along: first,

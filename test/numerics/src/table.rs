@@ -11,6 +11,7 @@ mod graphs;
 mod merged;
 mod named;
 mod odd_rows;
+mod points;
 mod prefetched;
 mod quantization;
 mod reductions;
@@ -96,6 +97,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     rings::cases(&mut cases);
     drawn::cases(&mut cases);
     few_rows::cases(&mut cases);
+    points::cases(&mut cases);
     sent::cases(&mut cases);
     prefetched::cases(&mut cases);
     unrolled::cases(&mut cases);
