@@ -11,6 +11,7 @@ mod graphs;
 mod merged;
 mod named;
 mod odd_rows;
+mod peers;
 mod points;
 mod prefetched;
 mod quantization;
@@ -98,6 +99,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     drawn::cases(&mut cases);
     few_rows::cases(&mut cases);
     points::cases(&mut cases);
+    peers::cases(&mut cases);
     sent::cases(&mut cases);
     prefetched::cases(&mut cases);
     unrolled::cases(&mut cases);
