@@ -283,3 +283,14 @@ norm.kernel @gradient(%x: memref<?x?xbf16>, %dy: memref<?x?xbf16>, %dx: memref<?
   norm.write %8, %dx[%m, %n] : memref<?x?xbf16>
   norm.write %6, %dw[%n] : memref<?xf32>
 }
+
+// -----
+
+// A kernel without dims is one point, which one warp computes.
+// CHECK: norm.kernel @point(
+// CHECK-SAME: schedule(#norm.schedule<spread = []{{.*}}>)
+norm.kernel @point(%x: memref<f32>, %y: memref<f32>) space() align(16, 16) {
+  %0 = norm.read %x[] : memref<f32>
+  %1 = arith.addf %0, %0 : f32
+  norm.write %1, %y[] : memref<f32>
+}

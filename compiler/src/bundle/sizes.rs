@@ -131,8 +131,14 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
         }
         shapes.push(shape);
     }
-    let mut strides = Vec::new();
+    let mut strides = Vec::<Vec<Expression>>::new();
     for (argument, shape) in host.tensors.iter().zip(&shapes) {
+        // An output over the memory of an input has the strides of that input.
+        let of_input = argument.may_alias.as_ref().and_then(|name| {
+            let input = host.tensors.iter().position(|tensor| tensor.name == *name)?;
+            strides.get(input).cloned()
+        });
+        let of_input = |dim: usize| of_input.as_ref()?.get(dim).cloned();
         strides.push(match &argument.strides {
             None => contiguous(shape),
             Some(given) => given
@@ -140,7 +146,7 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
                 .enumerate()
                 .map(|(dim, stride)| match stride {
                     Some(stride) => Expression::Integer(*stride),
-                    None => {
+                    None => of_input(dim).unwrap_or_else(|| {
                         let name = format!("{}_stride{dim}", argument.name);
                         let of = SymbolOf::Stride;
                         symbols.push(Symbol {
@@ -150,7 +156,7 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
                             of,
                         });
                         Expression::symbol(name)
-                    }
+                    }),
                 })
                 .collect(),
         });

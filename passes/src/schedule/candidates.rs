@@ -66,6 +66,10 @@ impl Extent {
 /// Every candidate, in a fixed order.
 pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     let mut all = Vec::new();
+    if facts.dims.is_empty() {
+        finish(facts, target, &[], &mut all);
+        return all;
+    }
     let Some(Vectors {
         within,
         along: first,
@@ -91,7 +95,7 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     }
     all.extend(aligned::candidates(facts, target, first));
     clusters::candidates(facts, target, &within, (first, widest), &mut all);
-    counted::hold(facts, &mut all);
+    counted::hold(facts, target, &mut all);
     all
 }
 
@@ -312,13 +316,20 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
     let mut splits = vec![1];
     if let Some(dim) = splittable {
         let steps = facts.dims[dim].extent.div_ceil(tile[dim].points());
+        // A split whose parts are known to be single points is refused.
+        let most_splits = match facts.dims[dim].is_known && tile[dim] == Extent::ONE {
+            true => steps.div_ceil(2),
+            false => steps,
+        };
         let is_walk = facts.dims[dim].usage == Use::Both;
         if ctas < 4 * sms || is_walk {
             if is_walk {
                 splits.clear();
             }
-            let wanted =
-                SPLIT_CTAS_PER_SM.map(|per_sm| (per_sm * sms).div_ceil(ctas.max(1)).min(steps).max(1));
+            let wanted = SPLIT_CTAS_PER_SM.map(|per_sm| {
+                let split = (per_sm * sms).div_ceil(ctas.max(1));
+                split.min(most_splits).max(1)
+            });
             splits.extend(wanted);
             splits.dedup();
         }

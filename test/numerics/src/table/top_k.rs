@@ -280,6 +280,19 @@ pub fn cases(cases: &mut Vec<Case>) {
     let mut long = plain(Op::Named(&EIGHT), BF16, 70000);
     long.run.rows = 2;
     cases.push(long);
+    // The longest rows that a CTA holds, and rows whose keys are a few more than it has registers for.
+    for (columns, x) in [
+        (32768, BF16),
+        (33000, BF16),
+        (50257, BF16),
+        (16385, F32),
+        (20000, F32),
+        (65536, F32),
+    ] {
+        let mut case = plain(Op::Named(&EIGHT), x, columns);
+        case.run.rows = 2;
+        cases.push(case);
+    }
     for call in &SCHEDULED {
         for x in [BF16, F32] {
             cases.push(plain(Op::Named(call), x, 1000));
