@@ -1,7 +1,7 @@
 // Rows of a length that only the run knows, with mean 0 and variance 1. The variance is the unbiased one: it is divided by the number of
 // columns less 1, which `norm.extent` counts.
 
-func.func @standardize(%x: tensor<?x?xf32> {norm.name = "x", norm.sizes = ["rows", "columns"], norm.min = array<i64: 0, 2>})
+func.func @standardize(%x: tensor<?x?xf32> {norm.name = "x", norm.min = array<i64: 0, 2>})
     -> (tensor<?x?xf32> {norm.name = "y"}) {
   %y = norm.compute(%in = %x : tensor<?x?xf32>) -> (%out : tensor<?x?xf32>) space(%row = dim(%in, 0), %column = dim(%in, 1)) {
     %0 = norm.read %in[%row, %column]

@@ -663,14 +663,14 @@ norm.kernel @attribute_of_none(%x: memref<4xf32>) space(%n = 4) {
 
 // -----
 
-// expected-error @+1 {{expected on argument 0 norm.align, norm.buffer, norm.default, norm.devices, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, norm.sizes, got norm.alig; did you mean norm.align?}}
+// expected-error @+1 {{expected on argument 0 norm.align, norm.buffer, norm.default, norm.devices, norm.dims, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, norm.sizes, got norm.alig; did you mean norm.align?}}
 func.func @misspelt_of_argument(%x: tensor<4xf32> {norm.alig = 16 : i64}) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{expected on result 0 norm.align, norm.buffer, norm.default, norm.devices, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, norm.sizes, got norm.nam; did you mean norm.name?}}
+// expected-error @+1 {{expected on result 0 norm.align, norm.buffer, norm.default, norm.devices, norm.dims, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, norm.sizes, got norm.nam; did you mean norm.name?}}
 func.func private @misspelt_of_result() -> (tensor<4xf32> {norm.nam = "x"})
 
 // -----
