@@ -21,6 +21,38 @@ class RustPass<string passArgument, string anchor = "">
 // norm: from named ops to one space per kernel
 //===----------------------------------------------------------------------===//
 
+def NormNameSizes : RustPass<"norm-name-sizes", "builtin.module"> {
+  let summary = "Note what the user's programs call the axes of tensors";
+  let description = [{
+    The names of dims are lost where programs are fused and dims merged. A launcher
+    that asks for sizes should ask for them by the names that the user wrote.
+
+    **Requires** nothing.
+
+    **Guarantees** that an argument or a result of a function has `norm.dims`, an
+    array of strings, if a `norm.compute` of the function says what its axes of
+    dynamic size are called: the first dim that has an axis's size, or at which it
+    is accessed. An empty string stands for no name. A size that `norm.sizes` does
+    not name gets this name in the bundle, unless another size has it.
+
+    **Leaves alone** tensors that have `norm.dims`, axes of static size, and dims
+    without a name or with one that no size may have, such as `num_sms`.
+
+    ```mlir
+    func.func @f(%x: tensor<?x?xf32>) -> tensor<?xf32> {
+      %s = norm.compute(%a = %x : tensor<?x?xf32>) -> (%o : tensor<?xf32>)
+          space(%token = dim(%a, 0), %column = dim(%a, 1)) { ... }
+    ==>
+    func.func @f(%x: tensor<?x?xf32> {norm.dims = ["token", "column"]})
+        -> (tensor<?xf32> {norm.dims = ["token"]}) { ... }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numNamed", "num-named", "Tensors whose axes have names now">,
+  ];
+  let dependentDialects = ["norm", "func"];
+}
+
 def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
   let summary = "Add the gradient of each function that asks for it";
   let description = [{
@@ -382,6 +414,7 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
     | `norm.min` | tensors | array of i64: a lower bound of each extent | 0 each |
     | `norm.max` | tensors | array of i64: an upper bound of each extent, -1 for none | no bound |
     | `norm.sizes` | tensors | array of strings: the name of each dynamic extent, empty for none; extents of one name are equal | the compiler's names |
+    | `norm.dims` | tensors | array of strings: what a size is called that `norm.sizes` does not name; sizes may differ | what `norm-name-sizes` finds |
     | `norm.may_alias` | results | the name of an argument whose memory the result may share | none |
     | `norm.default` | scalars | the value where a launch sets none, of the scalar's type | required |
 

@@ -208,6 +208,7 @@ fn assemble_bundle(
     with_module(input, options, outcome, |module, timing| {
         let mut sharded = Vec::new();
         if options.from == Level::Tensor {
+            run_textual(module, pipeline::NAME_SIZES, Level::Kernel, timing)?;
             run_textual(module, pipeline::DIFFERENTIATE, Level::Kernel, timing)?;
             let whole = bundle::sharded::whole(module)?;
             run_textual(module, pipeline::SHARD, Level::Kernel, timing)?;

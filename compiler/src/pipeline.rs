@@ -17,8 +17,11 @@ struct Step {
     passes: &'static [&'static str],
 }
 
-/// The pass that adds gradient functions to the user's functions. It and [`SHARD`] run before anything is read off the
-/// functions, and do nothing when they run a second time. It runs first, so that a gradient is sharded as its function is.
+/// The pass that notes the names of sizes. It runs first, while programs are as the user wrote them. It, [`DIFFERENTIATE`] and [`SHARD`]
+/// run before anything is read off the functions, and do nothing when they run a second time.
+pub const NAME_SIZES: &str = "norm-name-sizes";
+/// The pass that adds gradient functions to the user's functions. It runs before [`SHARD`], so that a gradient is sharded as its function
+/// is.
 pub const DIFFERENTIATE: &str = "norm-differentiate";
 /// The pass that replaces a sharded function by the functions that each device runs.
 pub const SHARD: &str = "norm-shard";
@@ -27,6 +30,7 @@ const STEPS: &[Step] = &[
     Step {
         to: Level::Kernel,
         passes: &[
+            NAME_SIZES,
             DIFFERENTIATE,
             SHARD,
             "norm-decompose",

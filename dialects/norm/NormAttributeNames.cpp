@@ -12,9 +12,9 @@ using namespace mlir::norm;
 
 /// The attributes of a host function's arguments and results (README.md).
 static constexpr StringRef tensorAttributes[] = {"norm.align",     "norm.buffer", "norm.default",
-                                                 "norm.devices",   "norm.max",    "norm.may_alias",
-                                                 "norm.min",       "norm.multiples", "norm.name",
-                                                 "norm.output",    "norm.sizes"};
+                                                 "norm.devices",   "norm.dims",   "norm.max",
+                                                 "norm.may_alias", "norm.min",    "norm.multiples",
+                                                 "norm.name",      "norm.output", "norm.sizes"};
 
 /// The attributes of a host function, of the function that a kernel becomes, and of a host function's scratch (README.md).
 static constexpr StringRef opAttributes[] = {"norm.choice",   "norm.gradient", "norm.name",    "norm.part",

@@ -95,6 +95,9 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     An SSA value of the body is a function of the dims it varies over: those that its operands vary over, less those
     that a `norm.reduce` removes. The order of evaluation is that of the data flow alone.
 
+    Some of what a body may be written with is notation, which the parser replaces: accesses without their buffer's type,
+    `norm.reduce mean`, `norm.extent`, and constants from outside in combiners. It is printed as what it stands for.
+
     There is no point of the space at which a guard of `where` fails: nothing is read or written there, and reductions see
     the combiner's identity. A guard concerns what uses all of its dims: an access by them, and a reduction that ranges
     or varies over each of them. `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`,
@@ -240,16 +243,18 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
     C4 has to hold for some sizes and numbers at least. Where it depends on dynamic sizes or on numbers, it becomes a
     condition that a launch checks. It is not checked for a tiled kernel, whose guards preserve it.
 
+    The type may be left out where the buffer is one of the space around.
+
     Examples:
 
     ```mlir
     %0 = norm.read %x[%b, %p, %g * 16 + %k] : memref<?x4096x512xbf16>
-    %1 = norm.read %qkv[%m, %n + %head * 128] : memref<?x6144xbf16>  // %head is a number
+    %1 = norm.read %qkv[%m, %n + %head * 128]  // %head is a number
     ```
   }];
   let arguments = (ins Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
   let results = (outs Norm_Scalar:$result);
-  let assemblyFormat = "$buffer `` custom<Access>($indices, $access) attr-dict `:` type($buffer)";
+  let assemblyFormat = "$buffer `` custom<Access>($indices, $access) attr-dict custom<BufferType>(ref($buffer), type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -270,7 +275,7 @@ def Norm_GatherOp : Norm_Op<"gather", [Pure, HasParent<"KernelOp">,
   }];
   let arguments = (ins Norm_Buffer:$buffer, Variadic<Index>:$coordinates);
   let results = (outs Norm_Scalar:$result, I1:$inside);
-  let assemblyFormat = "$buffer `[` $coordinates `]` attr-dict `:` type($buffer)";
+  let assemblyFormat = "$buffer `[` $coordinates `]` attr-dict custom<BufferType>(ref($buffer), type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -315,7 +320,7 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     AffineMapAttr:$access,
     UnitAttr:$partial
   );
-  let assemblyFormat = "$value `,` $buffer `` custom<Access>($indices, $access) attr-dict `:` type($buffer)";
+  let assemblyFormat = "$value `,` $buffer `` custom<Access>($indices, $access) attr-dict custom<BufferType>(ref($buffer), type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -324,11 +329,14 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
   let summary = "Combines values over dims";
   let description = [{
     The combiner is a named one, or a region over two tuples of values: the first half of the block's arguments is one
-    side, the second half the other. It uses no values from outside, not even constants, so that it can be moved as it
-    is to wherever two partial results meet. It must be associative and commutative up to rounding: the elements may be
+    side, the second half the other. It uses no values from outside, so that it can be moved as it is to wherever two
+    partial results meet; a constant from outside is copied into it by the parser. It must be associative and commutative up to rounding: the elements may be
     combined in any binary tree, in any order. The type of the value is the type of the accumulator. A named combiner
     has the usual identity; a region's identity is given. Points that a kernel's guards mask count as the identity, and
     a reduction over no points is the identity.
+
+    In a space's text, `mean` of one value of f32 or f64 stands for the sum times the reciprocal of the dims' number of
+    points, or divided by it where only a launch knows it. None of the dims may have a guard.
 
     `max` and `min` of floats are IEEE 754-2019 maximum and minimum: NaN if either is NaN, and +0 above -0.
 
@@ -348,6 +356,7 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
 
     ```mlir
     %3 = norm.reduce add %2 over(%n) : f32
+    %average = norm.reduce mean %2 over(%n) : f32
     %largest = norm.reduce max %key over(%n) nth(%j) : i64
     %max, %sum = norm.reduce %x, %one over(%n) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
     ^bb0(%m0: f32, %s0: f32, %m1: f32, %s1: f32):
@@ -366,9 +375,29 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
   let results = (outs Variadic<Norm_Scalar>:$results);
   let regions = (region MaxSizedRegion<1>:$combiner);
   let assemblyFormat = [{
-    custom<Combiner>($kind) $values `over` `(` $dims `)` (`nth` `(` $nth^ `)`)? (`identity` $identity^)? attr-dict `:` type($values)
+    custom<Combiner>($kind) $values `over` `(` $dims `)` (`nth` `(` $nth^ `)`)? (`identity` $identity^)?
+    `` custom<ReductionAttributes>(attr-dict) `:` type($values)
     (`combine` $combiner^)?
   }];
+  let hasVerifier = 1;
+}
+
+def Norm_ExtentType : AnyTypeOf<[F32, F64, I32, I64, Index]>;
+
+def Norm_ExtentOp : Norm_Op<"extent", [Pure]> {
+  let summary = "The number of points of a dim";
+  let description = [{
+    Notation for a constant, or for the sum of a one over the dim where only a launch knows the extent: the parser of
+    `norm.compute` and `norm.kernel` replaces it.
+
+    Constraints:
+    - C1: it is in the text of a `norm.compute` or `norm.kernel`, of a dim of that space without a guard.
+
+    Example: `%columns = norm.extent %n : f32`
+  }];
+  let arguments = (ins Index:$dim);
+  let results = (outs Norm_ExtentType:$result);
+  let assemblyFormat = "$dim attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -1,14 +1,16 @@
 //===- NormSyntax.cpp - assembly that ODS cannot describe ------------------===//
 //
-// Three things need a parser of their own: a signature that binds names (`%x: memref<...>`), a space whose extents
-// are affine expressions over `dim(%x, 0)`, and accesses written over the dims' names.
+// Four things need a parser of their own: a signature that binds names (`%x: memref<...>`), a space whose extents
+// are affine expressions over `dim(%x, 0)`, accesses written over the dims' names, and notation that a space replaces.
 //
 //===----------------------------------------------------------------------===//
 
 #include "norm/NormDialect.h"
+#include "norm/NormNotation.h"
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace mlir::norm;
@@ -56,6 +58,8 @@ struct SpaceScope {
   SmallVector<OpAsmParser::Argument> dims;
   /// Pairs (buffer, axis), one per affine symbol.
   SmallVector<int64_t> sizes;
+  /// Whether the reduction that is being parsed is a mean.
+  bool isMean = false;
 
   static std::optional<unsigned> find(ArrayRef<OpAsmParser::Argument> names,
                                       const OpAsmParser::UnresolvedOperand &use) {
@@ -305,8 +309,16 @@ bool isGenerated(StringRef name) {
   return llvm::all_of(name, llvm::isDigit);
 }
 
-/// Parses the body, with buffers, scalars and dims as its block's arguments.
-ParseResult parseBody(OpAsmParser &parser, SpaceScope &scope, Region &body) {
+/// The space whose body this thread is parsing. A parser can tell the type of no operand, so accesses look theirs up here.
+thread_local SpaceScope *openSpace = nullptr;
+
+AffineMap mapOver(MLIRContext *context, const SpaceScope &scope, unsigned numDims, ArrayRef<AffineExpr> results) {
+  return AffineMap::get(numDims, scope.sizes.size() / 2, results, context);
+}
+
+/// Parses the body of a space, with buffers, scalars and dims as its block's arguments, and replaces the notation in it.
+ParseResult parseBody(OpAsmParser &parser, SpaceScope &scope, ArrayRef<AffineExpr> extents, ArrayRef<AffineExpr> guards,
+                      Region &body) {
   SmallVector<OpAsmParser::Argument> arguments = scope.buffers;
   llvm::append_range(arguments, scope.scalars);
   llvm::append_range(arguments, scope.dims);
@@ -316,15 +328,17 @@ ParseResult parseBody(OpAsmParser &parser, SpaceScope &scope, Region &body) {
     if (!argument.sourceLoc && !isGenerated(name))
       argument.sourceLoc = NameLoc::get(parser.getBuilder().getStringAttr(name), location);
   }
-  if (parser.parseRegion(body, arguments))
-    return failure();
+  {
+    llvm::SaveAndRestore open(openSpace, &scope);
+    if (parser.parseRegion(body, arguments))
+      return failure();
+  }
   if (body.empty())
     body.emplaceBlock();
-  return success();
-}
-
-AffineMap mapOver(MLIRContext *context, const SpaceScope &scope, unsigned numDims, ArrayRef<AffineExpr> results) {
-  return AffineMap::get(numDims, scope.sizes.size() / 2, results, context);
+  std::optional<AffineMap> guarded;
+  if (!guards.empty())
+    guarded = mapOver(parser.getContext(), scope, extents.size(), guards);
+  return replaceNotation(body.front(), mapOver(parser.getContext(), scope, 0, extents), guarded);
 }
 
 } // namespace
@@ -361,7 +375,7 @@ ParseResult ComputeOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   FailureOr<bool> hasGuards = parseGuards(parser, scope, guards);
   if (failed(hasGuards) || parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-      parseBody(parser, scope, *result.addRegion()))
+      parseBody(parser, scope, extents, guards, *result.addRegion()))
     return failure();
   Properties &properties = result.getOrAddProperties<Properties>();
   properties.extents = AffineMapAttr::get(mapOver(parser.getContext(), scope, 0, extents));
@@ -512,7 +526,8 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("schedule")) &&
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseSchedule, " in schedule"))
     return failure();
-  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) || parseBody(parser, scope, *result.addRegion()))
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parseBody(parser, scope, extents, guards, *result.addRegion()))
     return failure();
   MLIRContext *context = parser.getContext();
   properties.extents = AffineMapAttr::get(mapOver(context, scope, 0, extents));
@@ -618,16 +633,36 @@ static void printAccess(OpAsmPrinter &p, Operation *, ValueRange indices, Affine
   p << "]";
 }
 
+/// `: type`, which may be left out for a buffer of the space around the access.
+static ParseResult parseBufferType(OpAsmParser &parser, const OpAsmParser::UnresolvedOperand &buffer, Type &type) {
+  if (succeeded(parser.parseOptionalColon()))
+    return parser.parseType(type);
+  std::optional<unsigned> index = openSpace ? SpaceScope::find(openSpace->buffers, buffer) : std::nullopt;
+  if (!index)
+    return parser.emitError(buffer.location, "expected a buffer of the space around, or its type, got ") << buffer.name;
+  type = openSpace->buffers[*index].type;
+  return success();
+}
+
+static void printBufferType(OpAsmPrinter &p, Operation *, Value, Type type) { p << ": " << type; }
+
 //===----------------------------------------------------------------------===//
 // Combiners
 //===----------------------------------------------------------------------===//
 
 /// Parses a named combiner. Without one, the values follow at once, and the combiner is a region.
 static ParseResult parseCombiner(OpAsmParser &parser, ReduceKindAttr &kind) {
+  if (openSpace)
+    openSpace->isMean = false;
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
   if (failed(parser.parseOptionalKeyword(&keyword)))
     return success();
+  if (openSpace && keyword == "mean") {
+    openSpace->isMean = true;
+    kind = ReduceKindAttr::get(parser.getContext(), ReduceKind::Add);
+    return success();
+  }
   if (std::optional<ReduceKind> known = symbolizeReduceKind(keyword)) {
     kind = ReduceKindAttr::get(parser.getContext(), *known);
     return success();
@@ -635,12 +670,26 @@ static ParseResult parseCombiner(OpAsmParser &parser, ReduceKindAttr &kind) {
   InFlightDiagnostic error = parser.emitError(loc) << "expected a value to reduce or a combiner, one of ";
   llvm::interleaveComma(llvm::seq<uint32_t>(0, getMaxEnumValForReduceKind() + 1), error,
                         [&](uint32_t known) { error << stringifyReduceKind(static_cast<ReduceKind>(known)); });
-  return error << ", got " << keyword;
+  return error << ", mean, got " << keyword;
 }
 
 static void printCombiner(OpAsmPrinter &p, Operation *, ReduceKindAttr kind) {
   if (kind)
     p << stringifyReduceKind(kind.getValue());
+}
+
+/// Parses the other attributes of a reduction, and adds that it is a mean.
+static ParseResult parseReductionAttributes(OpAsmParser &parser, NamedAttrList &attributes) {
+  if (parser.parseOptionalAttrDict(attributes))
+    return failure();
+  if (openSpace && openSpace->isMean)
+    attributes.append(MEAN, parser.getBuilder().getUnitAttr());
+  return success();
+}
+
+static void printReductionAttributes(OpAsmPrinter &p, ReduceOp op, DictionaryAttr attributes) {
+  p.printOptionalAttrDict(attributes.getValue(),
+                          {op.getOperandSegmentSizesAttrName(), op.getKindAttrName(), op.getIdentityAttrName()});
 }
 
 #define GET_OP_CLASSES

@@ -541,6 +541,11 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+LogicalResult ExtentOp::verify() {
+  // extent_c1
+  return emitOpError() << "expected to be in the text of a norm.compute or norm.kernel, which replaces it";
+}
+
 //===----------------------------------------------------------------------===//
 // norm.scan
 //===----------------------------------------------------------------------===//

@@ -74,6 +74,9 @@ pub mod tensor {
     pub const MAX: &str = "norm.max";
     /// What each extent that only the run knows is called, an array of strings; an empty one for no name.
     pub const SIZES: &str = "norm.sizes";
+    /// What the programs of a function call each axis that only the run knows the size of, an array of strings; an empty one for no name.
+    /// Axes of one name may differ in size.
+    pub const DIMS: &str = "norm.dims";
     /// The name of an argument that a result may be the same memory as, a string.
     pub const MAY_ALIAS: &str = "norm.may_alias";
     /// The value of a scalar argument where a launch sets none, a number of its type.

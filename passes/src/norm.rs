@@ -14,6 +14,7 @@ mod kernel_copy;
 mod kernel_names;
 mod launches;
 pub(crate) mod merge_reductions;
+pub(crate) mod name_sizes;
 pub(crate) mod narrow_comparisons;
 pub(crate) mod normalize_space;
 pub(crate) mod persistent_reduction;

@@ -117,7 +117,7 @@ func.func @no_identifier(%x: tensor<4xf32> {norm.name = "4x"}) -> tensor<4xf32> 
 
 // -----
 
-// expected-error @below {{expected norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max or norm.sizes, got norm.output for argument 0}}
+// expected-error @below {{expected norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max, norm.sizes or norm.dims, got norm.output for argument 0}}
 func.func @attribute_of_a_kernel_s_buffer(%x: tensor<4xf32> {norm.output}) -> tensor<4xf32> {
   %y = norm.compute(%a = %x : tensor<4xf32>) -> (%o : tensor<4xf32>) space(%n = 4) {
     %0 = norm.read %a[%n] : tensor<4xf32>

@@ -1,6 +1,6 @@
 // A mean and the sum of squares around it are computed in one pass, over two dims that do not merge.
-// RUN: norma-sim %s --size m=3 --size m1=3 --schedule '#norm.schedule<spread = [[loop], [grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s
-// RUN: norma-sim %s --size m=3 --size m1=3 --fill offset --schedule '#norm.schedule<spread = [[loop], [grid, warp(2)], [loop, register(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s
+// RUN: norma-sim %s --size b=3 --size c=3 --schedule '#norm.schedule<spread = [[loop], [grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s
+// RUN: norma-sim %s --size b=3 --size c=3 --fill offset --schedule '#norm.schedule<spread = [[loop], [grid, warp(2)], [loop, register(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s
 // CHECK: nothing found under 4 seeds
 // CHECK: verify {{ *}}right
 func.func @statistics(%x: tensor<?x?x5000xf32> {norm.name = "x"})

@@ -15,6 +15,7 @@
 // HELP:     --norma-to-tiled
 
 // ALL:           builtin.module(
+// ALL-NEXT:        norm-name-sizes
 // ALL-NEXT:        norm-differentiate
 // ALL-NEXT:        norm-shard
 // ALL-NEXT:        norm-decompose

@@ -57,6 +57,8 @@ pub(super) struct HostTensor {
     pub bounds: Vec<Interval>,
     /// `norm.sizes`, where an empty string stands for no name; or empty.
     pub sizes: Vec<String>,
+    /// `norm.dims`, in the same form.
+    pub dims: Vec<String>,
     /// `norm.may_alias`.
     pub may_alias: Option<String>,
 }
@@ -292,6 +294,7 @@ impl Reader {
             })
             .collect();
         tensor.sizes = attribute(tensor::SIZES).map(strings).unwrap_or_default();
+        tensor.dims = attribute(tensor::DIMS).map(strings).unwrap_or_default();
         tensor.may_alias = attribute(tensor::MAY_ALIAS)
             .and_then(|name| norma_dialects::string(name).ok())
             .map(str::to_owned);
@@ -460,6 +463,7 @@ fn memory(name: String, role: Role, ty: Type) -> Option<HostTensor> {
         multiples: Vec::new(),
         bounds: Vec::new(),
         sizes: Vec::new(),
+        dims: Vec::new(),
         may_alias: None,
     })
 }

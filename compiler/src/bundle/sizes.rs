@@ -54,7 +54,8 @@ impl Sizes {
 }
 
 /// Finds out which dynamic dims are equal, and names each set of equal dims by the first name that the function gives one of
-/// them (`norm.sizes`), or else `m`, `m1` and so on.
+/// them (`norm.sizes`), or else by what its programs call one of them first (`norm.dims`), if no other set is called so, or else `m`, `m1`
+/// and so on.
 pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
     let mut classes = Classes::new(host);
     for (index, tensor) in host.tensors.iter().enumerate() {
@@ -75,7 +76,7 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
         }
     }
     let mut given: Vec<(usize, &str)> = Vec::new();
-    for (slot, name) in classes.given(host) {
+    for (slot, name) in classes.named(host, |tensor| &tensor.sizes) {
         match given.iter().find(|(_, known)| *known == name) {
             Some((other, _)) => classes.unite(*other, slot),
             None => given.push((slot, name)),
@@ -83,6 +84,16 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
     }
     let is_given = |name: &str| given.iter().any(|(_, known)| *known == name);
     let is_number = |name: &str| host.scalars.iter().any(|scalar| scalar.name == name);
+    let mut called: Vec<(usize, &str)> = Vec::new();
+    for (slot, name) in classes.named(host, |tensor| &tensor.dims) {
+        let class = classes.find(slot);
+        let has_name = |names: &[(usize, &str)]| names.iter().any(|(slot, _)| classes.find(*slot) == class);
+        let is_free = !is_given(name) && !is_number(name) && !called.iter().any(|(_, known)| *known == name);
+        if is_free && !has_name(&given) && !has_name(&called) {
+            called.push((class, name));
+        }
+    }
+    let is_called = |name: &str| called.iter().any(|(_, known)| *known == name);
     let mut symbols = Vec::new();
     let mut names: Vec<(usize, String)> = Vec::new();
     let mut unnamed = (0..).map(|count| match count {
@@ -109,11 +120,12 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
             let name = match names.iter().find(|(known, _)| *known == class) {
                 Some((_, name)) => name.clone(),
                 None => {
-                    let own = given.iter().find(|(slot, _)| classes.find(*slot) == class);
+                    let mut said = given.iter().chain(&called);
+                    let own = said.find(|(slot, _)| classes.find(*slot) == class);
                     let name = match own {
                         Some((_, name)) => (*name).to_owned(),
                         None => unnamed
-                            .find(|name| !is_given(name) && !is_number(name))
+                            .find(|name| !is_given(name) && !is_called(name) && !is_number(name))
                             .unwrap_or_default(),
                     };
                     let of = SymbolOf::Size;
@@ -415,10 +427,14 @@ impl Classes {
         self.first[argument] + dim
     }
 
-    /// The dims to which the function gives a name, with their names.
-    fn given<'h>(&self, host: &'h HostFunction) -> Vec<(usize, &'h str)> {
+    /// The dims that have a name among `names` of their tensor, with it.
+    fn named<'h>(
+        &self,
+        host: &'h HostFunction,
+        names: fn(&HostTensor) -> &Vec<String>,
+    ) -> Vec<(usize, &'h str)> {
         let of_tensor = |(index, tensor): (usize, &'h HostTensor)| {
-            let names = tensor.sizes.iter().zip(&tensor.shape).enumerate();
+            let names = names(tensor).iter().zip(&tensor.shape).enumerate();
             let slots = names.filter(|(_, (name, extent))| !name.is_empty() && extent.is_none());
             let first = self.first[index];
             slots.map(move |(dim, (name, _))| (first + dim, name.as_str()))

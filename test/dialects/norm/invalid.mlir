@@ -395,6 +395,14 @@ norm.kernel @reduce_c6_varies(%x: memref<2x4xi32>) space(%j = 2, %n = 4) {
 
 // -----
 
+func.func @extent_c1(%n: index) {
+  // expected-error @+1 {{expected to be in the text of a norm.compute or norm.kernel, which replaces it}}
+  %0 = norm.extent %n : f32
+  return
+}
+
+// -----
+
 // The results vary over the dim that numbers them.
 norm.kernel @reduce_nth_varies(%x: memref<4xi32>, %y: memref<1xi32>) space(%m = 1, %n = 4, %j = 2) {
   %0 = norm.read %x[%n] : memref<4xi32>
@@ -655,14 +663,14 @@ norm.kernel @attribute_of_none(%x: memref<4xf32>) space(%n = 4) {
 
 // -----
 
-// expected-error @+1 {{expected on argument 0 norm.align, norm.buffer, norm.default, norm.devices, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, norm.sizes, got norm.alig; did you mean norm.align?}}
+// expected-error @+1 {{expected on argument 0 norm.align, norm.buffer, norm.default, norm.devices, norm.dims, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, norm.sizes, got norm.alig; did you mean norm.align?}}
 func.func @misspelt_of_argument(%x: tensor<4xf32> {norm.alig = 16 : i64}) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{expected on result 0 norm.align, norm.buffer, norm.default, norm.devices, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, norm.sizes, got norm.nam; did you mean norm.name?}}
+// expected-error @+1 {{expected on result 0 norm.align, norm.buffer, norm.default, norm.devices, norm.dims, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, norm.sizes, got norm.nam; did you mean norm.name?}}
 func.func private @misspelt_of_result() -> (tensor<4xf32> {norm.nam = "x"})
 
 // -----
@@ -674,8 +682,8 @@ func.func private @misspelt_of_function() attributes {norm.schedul}
 
 norm.kernel @combiner(%x: memref<4xf32>) space(%n = 4) {
   %0 = norm.read %x[%n] : memref<4xf32>
-  // expected-error @+1 {{expected a value to reduce or a combiner, one of add, mul, max, min, and, or, got mean}}
-  %1 = norm.reduce mean %0 over(%n) : f32
+  // expected-error @+1 {{expected a value to reduce or a combiner, one of add, mul, max, min, and, or, mean, got average}}
+  %1 = norm.reduce average %0 over(%n) : f32
 }
 
 // -----

@@ -9,18 +9,18 @@
 // FOLDED: policy, 1.0; ld.global
 // FOLDED: policy, 1.0; mov.b32 $0, 0; {{.*}}@$5 ld.global
 
-// RUN: norma-sim %s --size m=3 --size m1=512 | FileCheck %s
-// RUN: norma-sim %s --size m=3 --size m1=1016 | FileCheck %s
-// RUN: norma-sim %s --size m=1 --size m1=1024 --schedule '#norm.schedule<spread = [[grid], [register(2), warp(2), lane(32), vector(8)]]>' | FileCheck %s
-// RUN: norma-sim %s --size m=2 --size m1=520 --schedule '#norm.schedule<spread = [[grid], [register(2), warp(2), lane(32), vector(8)]]>' | FileCheck %s
+// RUN: norma-sim %s --size m=3 --size n=512 | FileCheck %s
+// RUN: norma-sim %s --size m=3 --size n=1016 | FileCheck %s
+// RUN: norma-sim %s --size m=1 --size n=1024 --schedule '#norm.schedule<spread = [[grid], [register(2), warp(2), lane(32), vector(8)]]>' | FileCheck %s
+// RUN: norma-sim %s --size m=2 --size n=520 --schedule '#norm.schedule<spread = [[grid], [register(2), warp(2), lane(32), vector(8)]]>' | FileCheck %s
 // CHECK: nothing found
 // CHECK: verify  right
 
-// RUN: bash -c 'norma-sim %s --size m=3 --size m1=504; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SHORT
+// RUN: bash -c 'norma-sim %s --size m=3 --size n=504; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SHORT
 // SHORT: error: expected dim(x, 1) >= 512, got 504
-// RUN: bash -c 'norma-sim %s --size m=3 --size m1=1032; test $? = 1' 2>&1 | FileCheck %s --check-prefix=LONG
+// RUN: bash -c 'norma-sim %s --size m=3 --size n=1032; test $? = 1' 2>&1 | FileCheck %s --check-prefix=LONG
 // LONG: error: expected dim(x, 1) <= 1024, got 1032
-// RUN: bash -c 'norma-sim %s --size m=0 --size m1=1024; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: bash -c 'norma-sim %s --size m=0 --size n=1024; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: expected dim(x, 0) >= 1, got 0
 // RUN: not normac %s --emit=tiled --schedule '#norm.schedule<spread = [[grid], [warp(2), lane(32), vector(8)]]>' 2>&1 | FileCheck %s --check-prefix=TOO-FEW
 // TOO-FEW: error: expected factors of dim 1 that hold its 1024 points, got 512
@@ -31,7 +31,7 @@
 // MANIFEST: "text": "dim(x, 1) >= 512"
 // MANIFEST: "left": 1024,
 // MANIFEST-NEXT: "relation": ">=",
-// MANIFEST-NEXT: "right": "m1",
+// MANIFEST-NEXT: "right": "n",
 // MANIFEST-NEXT: "text": "dim(x, 1) <= 1024"
 // MANIFEST-NOT: "text"
 func.func @bounded(%x: tensor<?x?xbf16> {norm.name = "x", norm.multiples = array<i64: 1, 8>, norm.min = array<i64: 1, 512>, norm.max = array<i64: -1, 1024>})

@@ -10,7 +10,7 @@
 // UNEVEN: the kernels assume that extent 1 of 'x' is a multiple of 8, got 67
 
 // No row of any length: nothing overlaps and nothing is launched.
-// RUN: norma-sim %s --function copy --size m=0 --size m1=64 | FileCheck %s --check-prefix=NONE
+// RUN: norma-sim %s --function copy --size m=0 --size k=64 | FileCheck %s --check-prefix=NONE
 // NONE: nothing found
 
 // RUN: normac %s --target sm_90a -o %t && FileCheck %s --check-prefix=MANIFEST --input-file %t/manifest.json

@@ -8,6 +8,7 @@
 //! | `norm.multiples` | tensors | what each extent is a multiple of | 1 each |
 //! | `norm.min`, `norm.max` | tensors | what each extent at least, and at most, is; -1 for no upper bound | 0, -1 each |
 //! | `norm.sizes` | tensors | what each dynamic extent is called, empty for no name | the compiler's names |
+//! | `norm.dims` | tensors | what sizes are called that `norm.sizes` does not name | no names |
 //! | `norm.may_alias` | results | the argument that it may be the same memory as | it overlaps nothing |
 //! | `norm.default` | scalars | the value where a launch sets none | an error |
 
@@ -59,6 +60,8 @@ pub(super) struct Tensor<'c> {
     pub(super) bounds: Vec<Interval>,
     /// `norm.sizes`, if given.
     sizes: Option<Attribute<'c>>,
+    /// `norm.dims`, if given.
+    dims: Option<Attribute<'c>>,
     /// The name of the argument that it may be the same memory as.
     pub(super) may_alias: Option<String>,
     /// Attributes of other dialects.
@@ -146,6 +149,9 @@ impl<'c> Tensor<'c> {
         }
         if let Some(sizes) = self.sizes {
             add(tensor::SIZES, sizes);
+        }
+        if let Some(dims) = self.dims {
+            add(tensor::DIMS, dims);
         }
         if let Some(argument) = &self.may_alias {
             add(tensor::MAY_ALIAS, StringAttribute::new(context, argument).into());
@@ -291,6 +297,7 @@ impl<'c> Place<'c> {
             multiples: Vec::new(),
             bounds: Vec::new(),
             sizes: None,
+            dims: None,
             may_alias: None,
             others: Vec::new(),
         };
@@ -305,14 +312,15 @@ impl<'c> Place<'c> {
                 (tensor::MULTIPLES, _) => tensor.multiples = self.multiples(value)?,
                 (tensor::MIN, _) => least = Some(self.numbers(tensor::MIN, value)?),
                 (tensor::MAX, _) => most = Some(self.numbers(tensor::MAX, value)?),
-                (tensor::SIZES, _) => tensor.sizes = Some(self.size_names(value)?),
+                (tensor::SIZES, _) => tensor.sizes = Some(self.size_names(tensor::SIZES, value)?),
+                (tensor::DIMS, _) => tensor.dims = Some(self.size_names(tensor::DIMS, value)?),
                 (tensor::MAY_ALIAS, Kind::Result) => tensor.may_alias = Some(self.alias(value)?),
                 (own, Kind::Argument) if own.starts_with("norm.") => {
-                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max or norm.sizes";
+                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max, norm.sizes or norm.dims";
                     return Err(self.unknown(expected, own));
                 }
                 (own, Kind::Result) if own.starts_with("norm.") => {
-                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max, norm.sizes or norm.may_alias";
+                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max, norm.sizes, norm.dims or norm.may_alias";
                     return Err(self.unknown(expected, own));
                 }
                 _ => tensor.others.push((key, value)),

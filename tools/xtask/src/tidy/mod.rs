@@ -14,6 +14,7 @@ use crate::workspace;
 mod book;
 mod constraints;
 mod cuda_release;
+mod examples;
 mod figures;
 mod formulas;
 mod passes;
@@ -42,6 +43,7 @@ const CHECKS: &[Check] = &[
     passes::every_pass_says_what_it_requires_and_guarantees,
     constraints::every_constraint_has_its_negative_test,
     formulas::every_decomposition_has_its_formula,
+    examples::every_example_is_listed_and_run,
     rust_files::every_file_says_what_it_is,
     rust_files::no_grab_bags,
     cuda_release::every_mention_is_of_the_pinned_release,

@@ -30,12 +30,16 @@ impl<'c> Place<'c> {
         Ok(multiples)
     }
 
-    /// Checks `norm.sizes`: one name for each axis, which is empty for an axis of static extent or without a name.
-    pub(super) fn size_names(&self, value: Attribute<'c>) -> Result<Attribute<'c>, PassError<'c>> {
+    /// Checks `norm.sizes` or `norm.dims`, as `attribute` says: one name for each axis, which is empty for an axis of static extent or without a name.
+    pub(super) fn size_names(
+        &self,
+        attribute: &str,
+        value: Attribute<'c>,
+    ) -> Result<Attribute<'c>, PassError<'c>> {
         let shape = types::shape(self.ty).unwrap_or_default();
         let wrong = || {
             let message = format!(
-                "expected norm.sizes to hold a string for each axis of {}, names of sizes for those that are dynamic, and empty for \
+                "expected {attribute} to hold a string for each axis of {}, names of sizes for those that are dynamic, and empty for \
                  others, got {value}",
                 self.ty
             );
