@@ -57,7 +57,9 @@ fn misspelt_op(error: &clap::Error) -> Option<String> {
     let first = env::args().nth(1)?;
     let is_meant = error.kind() == ErrorKind::UnknownArgument && !Path::new(&first).exists();
     let op = ops::nearest(&first).filter(|op| is_meant && *op != first)?;
-    Some(format!("expected an op or a file, got '{first}'; there is an op '{op}'"))
+    Some(format!(
+        "expected an op or a file, got '{first}'; there is an op '{op}'"
+    ))
 }
 
 /// Converts matches to an options struct.
