@@ -48,6 +48,8 @@ pub struct Bundle {
     pub modules: Vec<(String, String)>,
     /// File names and texts of the PTX that was kept.
     pub ptx: Vec<(String, String)>,
+    /// By kernel, how many registers of a thread the choice of its schedule expected.
+    pub expected_registers: BTreeMap<String, u64>,
 }
 
 /// The products of one `gpu.module` that go into a bundle.
@@ -61,6 +63,8 @@ pub struct Emitted {
     pub text: Option<String>,
     /// Its PTX, if kept.
     pub ptx: Option<String>,
+    /// By kernel, how many registers of a thread the choice of its schedule expected.
+    pub expected_registers: BTreeMap<String, u64>,
 }
 
 impl Bundle {
@@ -90,6 +94,7 @@ impl Bundle {
         self.cubins.extend(other.cubins);
         self.modules.extend(other.modules);
         self.ptx.extend(other.ptx);
+        self.expected_registers.extend(other.expected_registers);
         Ok(())
     }
 }
@@ -211,11 +216,15 @@ pub fn assemble(
         let text = emitted.ptx.clone()?;
         Some((ptx_name(&emitted.module, target), text))
     });
+    let expected_registers = emitted
+        .iter()
+        .flat_map(|emitted| emitted.expected_registers.clone());
     Ok(Bundle {
         manifest,
         cubins: cubins.collect(),
         modules: modules.collect(),
         ptx: ptx.collect(),
+        expected_registers: expected_registers.collect(),
     })
 }
 

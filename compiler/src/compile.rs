@@ -1,6 +1,7 @@
 //! One compilation: lowers a source text, for one target, to the text of a level or to machine code.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use melior::Context;
 use melior::ir::attribute::DenseI32ArrayAttribute;
@@ -141,6 +142,7 @@ fn assembled(
             cubin: Some(cubin),
             text: options.keep_nvvm.then(|| located_text(op)).transpose()?,
             ptx: options.keep_ptx.then_some(ptx),
+            expected_registers: expected_registers(op),
         })
     })?;
     let provenance = provenance::of(input, options)?;
@@ -148,6 +150,21 @@ fn assembled(
         function.provenance = Some(provenance.clone());
     }
     Ok(bundle)
+}
+
+/// By kernel with a chosen schedule, how many registers of a thread the choice expected.
+fn expected_registers(module: OperationRef) -> BTreeMap<String, u64> {
+    let expected = |kernel: OperationRef| {
+        let choice = ChoiceAttr::from_attribute(kernel.attribute(attribute::CHOICE).ok()?)?;
+        let registers = u64::try_from(choice.registers())
+            .ok()
+            .filter(|registers| *registers > 0)?;
+        Some((norma_dialects::symbol_name(kernel)?.to_owned(), registers))
+    };
+    walk::named(module, "llvm.func")
+        .into_iter()
+        .filter_map(expected)
+        .collect()
 }
 
 /// How a kernel assembled, if that differs from what its schedule was chosen for.
@@ -187,6 +204,7 @@ pub fn lowered(input: Input, options: &CompileOptions, outcome: &mut Outcome) ->
             cubin: None,
             text: Some(located_text(op)?),
             ptx: None,
+            expected_registers: expected_registers(op),
         })
     })
 }

@@ -244,10 +244,15 @@ def Norm_ChoiceAttr : AttrDef<Norm_Dialect, "Choice"> {
     |---|---|---|
     | `schedule` | | the schedule, as it was chosen |
     | `ctas_per_sm` | CTAs | how many an SM is expected to hold at a time |
+    | `registers` | registers | how many a thread is expected to take; 0 if nothing is expected |
 
-    Example: `#norm.choice<schedule = <spread = [[loop, split(132)], [warp(8), lane(32), vector(8)]]>, ctas_per_sm = 1>`
+    Example: `#norm.choice<schedule = <spread = [[loop, split(132)], [warp(8), lane(32), vector(8)]]>, ctas_per_sm = 1, registers = 40>`
   }];
-  let parameters = (ins "::mlir::norm::ScheduleAttr":$schedule, "int64_t":$ctas_per_sm);
+  let parameters = (ins
+    "::mlir::norm::ScheduleAttr":$schedule,
+    "int64_t":$ctas_per_sm,
+    DefaultValuedParameter<"int64_t", "0">:$registers
+  );
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -6,13 +6,14 @@
 // RUN: norma-opt %s --split-input-file --norm-select-schedule=explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
 // CHECK: norm.kernel @max(
-// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid{{.*}}], [loop, {{.*}}, vector(8)]]>) attributes {norm.choice = #norm.choice<schedule = <spread = {{.*}}>, ctas_per_sm = {{[0-9]+}}>}
+// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid{{.*}}], [loop, {{.*}}, vector(8)]]>) attributes {norm.choice = #norm.choice<schedule = <spread = {{.*}}>, ctas_per_sm = {{[0-9]+}}, registers = {{[0-9]+}}>}
 // GIVEN: norm.kernel @max(
 // GIVEN-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid, warp(2)], [register(128), lane(32)]]>)
 // WHY: remark: on an H200 SXM, {{\[\[}}grid], [loop, warp(4), lane(32), vector(8)]]: 16 CTAs per SM at {{[0-9]+}} registers and 0 bytes of shared memory for rings,
 // WHY-SAME: expected to take {{[0-9.]+}} us, {{[0-9]+}}% of a copy's speed: {{[0-9.]+}} for the bytes, loads in flight
 // WHY-SAME: its warps ask for 268435456 bytes of sectors to read and {{[0-9]+}} to write
 // WHY-NEXT: next of {{[0-9]+}} of another kind, {{.*}} loses by {{.*}} us more
+// WHY-NEXT: then of
 // WHY-NEXT: then of
 norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096) align(16, 16) {
   %0 = norm.read %x[%m, %n] : memref<?x4096xbf16>

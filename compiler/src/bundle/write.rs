@@ -227,6 +227,7 @@ mod tests {
             cubins: vec![(name, cubin.as_bytes().to_vec())],
             modules: Vec::new(),
             ptx: Vec::new(),
+            expected_registers: BTreeMap::new(),
         }
     }
 

@@ -144,7 +144,12 @@ fn choose<'c>(
         }
     }
     let schedule = mapping.attribute(location).ok_or(PassError::Reported)?;
-    let choice = ChoiceAttr::get(cx.context(), schedule, cost.resident as i64);
+    let choice = ChoiceAttr::get(
+        cx.context(),
+        schedule,
+        cost.resident as i64,
+        cost.registers as i64,
+    );
     Builder::before(kernel.op()).set_attribute(kernel.op(), attributes::kernel::CHOICE, choice.into());
     Ok(schedule.into())
 }

@@ -157,6 +157,12 @@ impl Args {
 }
 
 impl CompileArgs {
+    /// Whether passes explain their choices on standard output, beside what is told of each kernel there; with --json, or where
+    /// --emit prints a level, that output is for machines.
+    pub fn explains_on_stdout(&self) -> bool {
+        self.explain && !self.json && !matches!(self.emit, Some(Emit::Level(_)))
+    }
+
     /// Checks combinations of options for this many inputs.
     ///
     /// # Errors

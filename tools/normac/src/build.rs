@@ -69,7 +69,7 @@ pub fn bundles(request: &Request) -> Result<()> {
     if args.explain {
         let text: String = bundles
             .iter()
-            .map(|(target, bundle)| explain(&bundle.manifest, target))
+            .map(|(target, bundle)| explain(bundle, target))
             .collect();
         // With --json standard output is JSON alone.
         if args.json {
@@ -96,9 +96,7 @@ pub fn object(request: &Request) -> Result<()> {
         object::write(path, bundles.iter().map(|(_, bundle)| bundle))?;
     }
     if args.explain {
-        let text = bundles
-            .iter()
-            .map(|(target, bundle)| explain(&bundle.manifest, target));
+        let text = bundles.iter().map(|(target, bundle)| explain(bundle, target));
         to_stdout(text.collect::<String>().as_bytes())?;
     }
     if args.timing {
@@ -153,7 +151,13 @@ fn for_each(
                 &options,
                 &mut outcome,
             );
-            progress.suspend(|| output::diagnostics(&outcome.diagnostics));
+            progress.suspend(|| match result.is_ok() && args.explains_on_stdout() {
+                true => to_stdout(outcome.diagnostics.as_bytes()),
+                false => {
+                    output::diagnostics(&outcome.diagnostics);
+                    Ok(())
+                }
+            })?;
             timing.merge(&outcome.timing);
             result?;
             progress.inc(1);

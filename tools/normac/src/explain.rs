@@ -2,15 +2,17 @@
 
 use std::fmt::Write;
 
+use norma_bundle::Expression;
 use norma_bundle::manifest::Kernel;
-use norma_bundle::{Expression, Manifest};
 use norma_compiler::Target;
+use norma_compiler::bundle::Bundle;
 
 /// Describes all kernels of a bundle.
-pub fn explain(manifest: &Manifest, target: &Target) -> String {
+pub fn explain(bundle: &Bundle, target: &Target) -> String {
     let mut text = String::new();
-    for function in &manifest.functions {
+    for function in &bundle.manifest.functions {
         for kernel in &function.kernels {
+            let expected = bundle.expected_registers.get(&kernel.symbol).copied();
             let mut line = |what: &str, value: String| {
                 // Writing to a string does not fail.
                 let _ = writeln!(text, "  {what:12}{value}");
@@ -31,7 +33,7 @@ pub fn explain(manifest: &Manifest, target: &Target) -> String {
                 line("when", conditions.collect::<Vec<_>>().join(" and "));
             }
             line("launch", launch(kernel));
-            line("registers", registers(kernel));
+            line("registers", registers(kernel, expected));
             line("shared", shared(kernel, target));
             line("occupancy", occupancy(kernel, target));
             line(
@@ -55,12 +57,14 @@ fn launch(kernel: &Kernel) -> String {
     format!("grid {x} x {y} x {z}, block {bx} x {by} x {bz}, cluster {cx} x {cy} x {cz}")
 }
 
-fn registers(kernel: &Kernel) -> String {
+/// The registers of the cubin, and those that the choice of the schedule expected.
+fn registers(kernel: &Kernel, expected: Option<u64>) -> String {
     let Some(registers) = kernel.registers else {
         return "unknown".to_owned();
     };
+    let expected = expected.map_or_else(String::new, |expected| format!(" where {expected} were expected"));
     format!(
-        "{registers} a thread, {} bytes spilled",
+        "{registers} a thread{expected}, {} bytes spilled",
         kernel.spill_bytes.unwrap_or(0)
     )
 }

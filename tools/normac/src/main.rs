@@ -54,10 +54,13 @@ fn refuse(message: String) -> ! {
 
 /// The message for a command line of an op whose name is misspelt, which was taken for a file, so that clap refuses the op's options.
 fn misspelt_op(error: &clap::Error) -> Option<String> {
-    let first = env::args().nth(1)?;
-    let is_meant = error.kind() == ErrorKind::UnknownArgument && !Path::new(&first).exists();
-    let op = ops::nearest(&first).filter(|op| is_meant && *op != first)?;
-    Some(format!("expected an op or a file, got '{first}'; there is an op '{op}'"))
+    let first = env::args_os().nth(1)?;
+    let first = first.to_str()?;
+    let is_meant = error.kind() == ErrorKind::UnknownArgument && !Path::new(first).exists();
+    let op = ops::nearest(first).filter(|op| is_meant && *op != first)?;
+    Some(format!(
+        "expected an op or a file, got '{first}'; there is an op '{op}'"
+    ))
 }
 
 /// Converts matches to an options struct.

@@ -5,8 +5,8 @@ use norma_targets::Target;
 
 use crate::schedule::{cost::Cost, mapping::Mapping};
 
-/// How many kinds of schedules the text mentions.
-const KINDS: usize = 3;
+/// How many schedules of other kinds the text mentions.
+const RIVALS: usize = 3;
 /// A loss of at most so many microseconds is left out.
 const NEGLIGIBLE_US: f64 = 0.05;
 
@@ -65,7 +65,7 @@ pub(super) fn explanation<'m>(
             why_not(cost, of_other)
         );
         kinds.push(kind);
-        if kinds.len() == KINDS {
+        if kinds.len() > RIVALS {
             break;
         }
     }
@@ -158,5 +158,21 @@ mod tests {
             "{next}"
         );
         assert_eq!(text.lines().count(), 2);
+    }
+
+    #[test]
+    fn three_rivals_of_different_kinds_are_told() {
+        let chosen = mapping(&[(Level::Lane, 32)]);
+        let kinds = [Level::Warp, Level::Loop, Level::Cluster, Level::Split];
+        let others = kinds.map(|level| {
+            let mapping = mapping(&[(level, 2), (Level::Lane, 32)]);
+            (mapping, cost(&[("waves", 1.0)]))
+        });
+        let text = explanation((&chosen, &cost(&[])), others.iter(), 5, &SM_90A);
+        let heads = text.lines().map(|line| line.trim_start().split(' ').next());
+        assert_eq!(
+            heads.flatten().collect::<Vec<_>>(),
+            ["on", "next", "then", "then"]
+        );
     }
 }
