@@ -90,6 +90,11 @@ impl Signature {
         format!("{}_load", self.name)
     }
 
+    /// The name of the function that lets it run by PTX.
+    pub(crate) fn allow_ptx_name(&self) -> String {
+        format!("{}_allow_ptx", self.name)
+    }
+
     /// Whether both have the same parameters, so that one typed function serves both.
     pub(crate) fn accepts_like(&self, other: &Signature) -> bool {
         (&self.tensors, &self.scalars) == (&other.tensors, &other.scalars)

@@ -39,6 +39,7 @@ pub fn write<'b>(
         .map(|bundle| TargetBundle {
             manifest: bundle.manifest.clone(),
             cubins: bundle.cubins.iter().cloned().collect(),
+            ptx: bundle.ptx.iter().cloned().collect(),
         })
         .collect();
     let package = Package::new(&bundles).map_err(|error| Error::user(error.to_string()))?;
