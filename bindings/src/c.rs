@@ -28,7 +28,8 @@ pub fn header(package: &Package, guard: &str) -> String {
          #ifndef {guard}\n#define {guard}\n\n#include <norma/runtime.h>\n\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n"
     );
-    for PackagedFunction { signature, .. } in &package.functions {
+    for function in &package.functions {
+        let signature = &function.signature;
         text.push_str("\n/* Launches on `stream`, a CUstream or cudaStream_t; see norma_function_launch.\n");
         for line in signature.descriptions() {
             let _ = writeln!(text, "     {line}");
@@ -39,6 +40,13 @@ pub fn header(package: &Package, guard: &str) -> String {
             launch_prototype(signature),
             load_prototype(signature)
         );
+        if function.has_ptx() {
+            let _ = writeln!(
+                text,
+                "\n/* Lets it run on devices that no cubin fits, by PTX that the driver compiles; call this before the others. */\n{};",
+                allow_ptx_prototype(signature)
+            );
+        }
     }
     text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     text
@@ -71,6 +79,10 @@ fn launch_prototype(signature: &Signature) -> String {
 
 fn load_prototype(signature: &Signature) -> String {
     format!("norma_status {}(int32_t device)", signature.load_name())
+}
+
+fn allow_ptx_prototype(signature: &Signature) -> String {
+    format!("norma_status {}(void)", signature.allow_ptx_name())
 }
 
 /// The name of a function's `norma_embedded`.
@@ -135,6 +147,13 @@ fn add_function(text: &mut String, function: &PackagedFunction) {
         load_prototype(signature),
         load_prototype(signature)
     );
+    if function.has_ptx() {
+        let prototype = allow_ptx_prototype(signature);
+        let _ = writeln!(
+            text,
+            "\n{prototype};\n{prototype} {{ return norma_embedded_allow_ptx(&{embedded}); }}"
+        );
+    }
 }
 
 /// Adds bytes as a string literal, which compilers read many times faster than a list of numbers.
@@ -163,7 +182,7 @@ fn add_literal(text: &mut String, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::scale;
+    use crate::tests::{scale, scale_with_ptx};
 
     #[test]
     fn a_literal_is_its_bytes() {
@@ -184,6 +203,23 @@ mod tests {
         ] {
             assert!(header.contains(part), "{header}");
         }
+    }
+
+    #[test]
+    fn ptx_is_allowed_by_a_function_of_its_own() {
+        let texts = |bundle| {
+            let package = Package::new(&[bundle]).unwrap();
+            (header(&package, "kernels"), source(&package, EntryPoints::C))
+        };
+        let (header, source) = texts(scale_with_ptx("sm_80"));
+        assert!(
+            header.contains("norma_status scale_allow_ptx(void);\n"),
+            "{header}"
+        );
+        let body = "norma_status scale_allow_ptx(void) { return norma_embedded_allow_ptx(&norma_embedded_of_scale); }\n";
+        assert!(source.contains(body), "{source}");
+        let (header, source) = texts(scale("sm_80", |_| ()));
+        assert!(!header.contains("allow_ptx") && !source.contains("scale_allow_ptx"));
     }
 
     #[test]

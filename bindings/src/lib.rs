@@ -31,6 +31,8 @@ pub struct TargetBundle {
     pub manifest: Manifest,
     /// The contents of the cubins that the manifest names.
     pub cubins: BTreeMap<String, Vec<u8>>,
+    /// The texts of the PTX to package, of what the manifest names; none if a program should not contain it.
+    pub ptx: BTreeMap<String, String>,
 }
 
 /// Functions with their bundles, for one or several targets.
@@ -62,13 +64,13 @@ pub enum PackageError {
         /// The name.
         name: String,
     },
-    /// A function has the name of the function that loads another one.
-    #[error("function '{name}' has the name of the generated function that loads '{loaded}'")]
-    Load {
+    /// A function has the name of one that is generated beside another.
+    #[error("function '{name}' has the name of a function that is generated beside '{other}'")]
+    Generated {
         /// The name.
         name: String,
         /// The other function.
-        loaded: String,
+        other: String,
     },
     /// A function differs between targets.
     #[error("function '{name}' for {target} does not take what it does for {first}")]
@@ -121,13 +123,21 @@ impl Package {
             }
         }
         for PackagedFunction { signature, .. } in &functions {
-            let name = signature.load_name();
-            if functions.iter().any(|other| other.signature.name == name) {
-                let loaded = signature.name.clone();
-                return Err(PackageError::Load { name, loaded });
+            for name in [signature.load_name(), signature.allow_ptx_name()] {
+                if functions.iter().any(|other| other.signature.name == name) {
+                    let other = signature.name.clone();
+                    return Err(PackageError::Generated { name, other });
+                }
             }
         }
         Ok(Package { functions })
+    }
+}
+
+impl PackagedFunction {
+    /// Whether a target has PTX of the function.
+    fn has_ptx(&self) -> bool {
+        self.files.keys().any(|path| path.ends_with(".ptx"))
     }
 }
 
@@ -153,7 +163,14 @@ fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u
         function.definition = None;
         for kernel in &mut function.kernels {
             kernel.module = None;
-            kernel.ptx = None;
+            let text = kernel
+                .ptx
+                .as_ref()
+                .and_then(|file| bundle.ptx.get_key_value(file));
+            kernel.ptx = text.map(|(file, _)| file.clone());
+            if let Some((file, text)) = text {
+                files.insert(format!("{target}/{file}"), text.clone().into_bytes());
+            }
             let bytes = bundle
                 .cubins
                 .get(&kernel.cubin)
@@ -184,7 +201,33 @@ mod tests {
         TargetBundle {
             manifest,
             cubins: [(cubin, b"\x7fELF\0\"1".to_vec())].into(),
+            ptx: BTreeMap::new(),
         }
+    }
+
+    /// The same with PTX.
+    pub(crate) fn scale_with_ptx(target: &str) -> TargetBundle {
+        let name = "scale_0.ptx".to_owned();
+        let mut bundle = scale(target, |manifest| {
+            manifest.functions[0].kernels[0].ptx = Some(name.clone());
+        });
+        bundle.ptx.insert(name, ".version 8.0".to_owned());
+        bundle
+    }
+
+    #[test]
+    fn ptx_is_packaged_where_its_text_is_given() {
+        let ptx_of = |bundle: TargetBundle| {
+            let package = Package::new(&[bundle]).unwrap();
+            let function = &package.functions[0];
+            let manifest = str::from_utf8(&function.files["sm_80/manifest.json"]).unwrap();
+            assert_eq!(manifest.contains("scale_0.ptx"), function.has_ptx());
+            function.files.get("sm_80/scale_0.ptx").cloned()
+        };
+        assert_eq!(ptx_of(scale_with_ptx("sm_80")), Some(b".version 8.0".to_vec()));
+        let mut without = scale_with_ptx("sm_80");
+        without.ptx.clear();
+        assert_eq!(ptx_of(without), None);
     }
 
     #[test]
@@ -214,16 +257,18 @@ mod tests {
     }
 
     #[test]
-    fn a_function_named_like_the_one_that_loads_another_is_refused() {
-        let bundle = scale("sm_90a", |manifest| {
-            let mut other = manifest.functions[0].clone();
-            other.name = "scale_load".to_owned();
-            manifest.functions.insert(0, other);
-        });
-        assert_eq!(
-            Package::new(&[bundle]).unwrap_err().to_string(),
-            "function 'scale_load' has the name of the generated function that loads 'scale'"
-        );
+    fn a_function_named_like_one_that_is_generated_beside_another_is_refused() {
+        for name in ["scale_load", "scale_allow_ptx"] {
+            let bundle = scale("sm_90a", |manifest| {
+                let mut other = manifest.functions[0].clone();
+                other.name = name.to_owned();
+                manifest.functions.insert(0, other);
+            });
+            assert_eq!(
+                Package::new(&[bundle]).unwrap_err().to_string(),
+                format!("function '{name}' has the name of a function that is generated beside 'scale'")
+            );
+        }
     }
 
     #[test]

@@ -96,6 +96,16 @@ impl Signature {
         format!("load_{}", self.name)
     }
 
+    /// The name of the function that lets it run by PTX.
+    pub(crate) fn allow_ptx_name(&self) -> String {
+        format!("{}_allow_ptx", self.name)
+    }
+
+    /// The name in C++ of the function that lets it run by PTX, as [`Self::cpp_load_name`].
+    pub(crate) fn cpp_allow_ptx_name(&self) -> String {
+        format!("allow_ptx_{}", self.name)
+    }
+
     /// Whether both have the same parameters, so that one typed function serves both.
     pub(crate) fn accepts_like(&self, other: &Signature) -> bool {
         (&self.tensors, &self.scalars) == (&other.tensors, &other.scalars)

@@ -14,12 +14,20 @@ use norma_bundle::manifest::{Argument, Function};
 fn package(functions: &[(&str, [&str; 3])]) -> Package {
     let text = include_str!("../../bundle/testdata/scale.json");
     let mut manifest: Manifest = serde_json::from_str(text).unwrap();
-    let scale = manifest.functions.remove(0);
+    let mut scale = manifest.functions.remove(0);
+    let ptx = "scale_0.ptx".to_owned();
+    scale.kernels[0].ptx = Some(ptx.clone());
     let cubin = scale.kernels[0].cubin.clone();
     let renamed = functions.iter().map(|(name, names)| renamed(&scale, name, names));
     manifest.functions = renamed.collect();
     let cubins = [(cubin, b"\x7fELF".to_vec())].into();
-    Package::new(&[TargetBundle { manifest, cubins }]).unwrap()
+    let ptx = [(ptx, ".version 8.0".to_owned())].into();
+    let bundle = TargetBundle {
+        manifest,
+        cubins,
+        ptx,
+    };
+    Package::new(&[bundle]).unwrap()
 }
 
 fn renamed(scale: &Function, name: &str, [x, y, s]: &[&str; 3]) -> Function {

@@ -5,6 +5,7 @@
 
 pub mod candidates;
 pub mod condition;
+pub mod content;
 pub mod cubin;
 pub mod definition;
 pub mod derivative;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use norma_bundle::manifest::{FILE_NAME, Kernel, Manifest};
-use norma_bundle::{Cubin, ptx};
+use norma_bundle::{Cubin, content, ptx};
 
 use crate::driver::Device;
 use crate::error::Error;
@@ -184,8 +184,8 @@ impl TargetBundle {
     /// The bytes of a kernel's cubin.
     ///
     /// # Errors
-    /// The file cannot be read or is a truncated cubin, beyond whose end the driver would read; or its kernel has other
-    /// parameters than the manifest passes, which the driver would not check.
+    /// The file cannot be read, was damaged, or is a truncated cubin, beyond whose end the driver would read; or its kernel has
+    /// other parameters than the manifest passes, which the driver would not check.
     pub fn cubin(&self, kernel: &Kernel) -> Result<Cow<'_, [u8]>, Error> {
         let (path, bytes) = self.file(&kernel.cubin)?;
         match Cubin::parse(&bytes).and_then(|cubin| cubin.check(kernel)) {
@@ -197,7 +197,8 @@ impl TargetBundle {
     /// The text of a kernel's PTX, with the null byte that the driver expects at the end.
     ///
     /// # Errors
-    /// There is no PTX, the file cannot be read or is not text, or its kernel has other parameters than the manifest passes.
+    /// There is no PTX, the file cannot be read, was damaged or is not text, or its kernel has other parameters than the
+    /// manifest passes.
     pub fn ptx(&self, kernel: &Kernel) -> Result<Vec<u8>, Error> {
         let Some(file) = &kernel.ptx else {
             let symbol = &kernel.symbol;
@@ -211,7 +212,8 @@ impl TargetBundle {
         Ok(text)
     }
 
-    /// The path and the content of a file that the manifest names.
+    /// The path and the content of a file that the manifest names. If the name contains a hash of the content, as in what
+    /// `normac -o` writes, the two are compared: the driver would run damaged code.
     fn file(&self, name: &str) -> Result<(String, Cow<'_, [u8]>), Error> {
         let (path, bytes) = match &self.place {
             Place::Folder(folder) => {
@@ -228,7 +230,13 @@ impl TargetBundle {
             }
         };
         match bytes {
-            Ok(bytes) => Ok((path, bytes)),
+            Ok(bytes) => match content::hash_in(name).zip(Some(content::hash(&bytes))) {
+                Some((expected, got)) if expected != got => {
+                    let damage = format!("it is damaged: expected content with hash {expected}, got {got}");
+                    Err(unusable(&path, &damage))
+                }
+                _ => Ok((path, bytes)),
+            },
             Err(error) => Err(Error::Bundle(format!("cannot read '{path}': {error}"))),
         }
     }
@@ -361,5 +369,27 @@ mod tests {
         kernel.cubin = "other.cubin".to_owned();
         let error = whole.targets()[0].cubin(&kernel).unwrap_err().to_string();
         assert_eq!(error, "cannot read 'other.cubin': the bundle has no such file");
+    }
+
+    #[test]
+    fn a_cubin_that_is_damaged_is_refused() {
+        let name = content::name("scale_0.sm_90a.cubin", CUBIN);
+        let manifest = SCALE.replace("scale_0.sm_90a.cubin", &name);
+        let cubin = |bytes: Vec<u8>| {
+            let files = [(FILE_NAME, manifest.clone().into_bytes()), (&name, bytes)];
+            let files = files.map(|(path, bytes)| (path.to_owned(), Cow::Owned(bytes)));
+            let bundle = Bundle::from_files(files.into()).unwrap();
+            let target = &bundle.targets()[0];
+            let cubin = target.cubin(&target.manifest.functions[0].kernels[0]);
+            cubin.map(Cow::into_owned).map_err(|error| error.to_string())
+        };
+        assert_eq!(cubin(CUBIN.to_vec()).unwrap(), CUBIN);
+        // The sections' data: the image is still whole, and its parameters are still declared.
+        let mut damaged = CUBIN.to_vec();
+        let middle = damaged.len() / 2;
+        damaged[middle..middle + 1500].fill(0);
+        let error = cubin(damaged).unwrap_err();
+        let expected = format!("cannot use '{name}': it is damaged: expected content with hash ");
+        assert!(error.starts_with(&expected), "{error}");
     }
 }

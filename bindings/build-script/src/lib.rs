@@ -143,7 +143,11 @@ fn read(folder: &Path) -> Result<TargetBundle, Error> {
         let bytes = fs::read(&path).map_err(at(&path))?;
         cubins.insert(kernel.cubin.clone(), bytes);
     }
-    Ok(TargetBundle { manifest, cubins })
+    Ok(TargetBundle {
+        manifest,
+        cubins,
+        ptx: BTreeMap::new(),
+    })
 }
 
 /// Creates an error for this path.

@@ -10,19 +10,15 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use norma_bundle::Manifest;
+use norma_bundle::content::hash_in;
 use norma_bundle::manifest::{FILE_NAME, directory_for};
-use sha2::{Digest, Sha256};
+use norma_bundle::{Manifest, content};
 
 use super::Bundle;
 use crate::error::{Error, Result};
 
-/// The extensions of a bundle's files, which follow the hash of the content.
-const EXTENSIONS: [&str; 3] = [".cubin", ".nvvm.mlir", ".ptx"];
 /// The extension of a file that is still being written.
 const PARTIAL: &str = ".partial";
-/// The number of bytes of the content's SHA-256 in a file's name.
-const HASH_BYTES: usize = 8;
 
 /// Writes one bundle for each target: into `root` if there is only one, else into `root/<target>`. With several targets it
 /// removes a manifest that an earlier run for one target left in `root`, because a launcher would prefer that one.
@@ -117,7 +113,7 @@ impl Bundle {
         let mut names = BTreeMap::new();
         let mut files = BTreeMap::new();
         for (name, bytes) in cubins.chain(texts) {
-            let own = name_by_content(name, bytes);
+            let own = content::name(name, bytes);
             files.insert(own.clone(), bytes);
             names.insert(name.as_str(), own);
         }
@@ -165,7 +161,7 @@ fn sweep(folder: &Path, kept: &BTreeSet<String>) -> io::Result<()> {
         let is_stale = match partial {
             Some(whole) => whole == FILE_NAME || hash_in(whole).is_some(),
             None => hash_in(&name)
-                .is_some_and(|hash| fs::read(entry.path()).is_ok_and(|bytes| content_hash(&bytes) == hash)),
+                .is_some_and(|hash| fs::read(entry.path()).is_ok_and(|bytes| content::hash(&bytes) == hash)),
         };
         if is_stale {
             fs::remove_file(entry.path())?;
@@ -183,35 +179,8 @@ pub fn is_whole(folder: &Path, manifest: &Manifest) -> bool {
     });
     names.all(|name| {
         let hash = hash_in(name);
-        hash.is_some_and(|hash| fs::read(folder.join(name)).is_ok_and(|bytes| content_hash(&bytes) == hash))
+        hash.is_some_and(|hash| fs::read(folder.join(name)).is_ok_and(|bytes| content::hash(&bytes) == hash))
     })
-}
-
-/// Inserts the hash: `kernel.sm_90a.cubin` becomes `kernel.sm_90a.0123456789abcdef.cubin`.
-fn name_by_content(name: &str, bytes: &[u8]) -> String {
-    let extension = EXTENSIONS.iter().find(|extension| name.ends_with(*extension));
-    let stem = extension
-        .and_then(|extension| name.strip_suffix(extension))
-        .unwrap_or(name);
-    format!("{stem}.{}{}", content_hash(bytes), extension.unwrap_or(&""))
-}
-
-/// The hash in the name of a bundle's file.
-fn hash_in(name: &str) -> Option<&str> {
-    let stem = EXTENSIONS
-        .iter()
-        .find_map(|extension| name.strip_suffix(extension))?;
-    let (_, hash) = stem.rsplit_once('.')?;
-    let is_hash = hash.len() == 2 * HASH_BYTES && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_hash.then_some(hash)
-}
-
-fn content_hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest[..HASH_BYTES]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 #[cfg(test)]

@@ -203,6 +203,13 @@ enum norma_status norma_function_release_scratch(const struct norma_function *fu
                                                  int32_t device,
                                                  void *stream);
 
+// Lets an embedded function run by PTX on devices that no cubin fits; the driver compiles the PTX when the function is loaded.
+// Call this before the function is loaded or launched anywhere. `normac --ptx-fallback` writes objects that have PTX.
+//
+// The caller makes sure of this:
+// `embedded` belongs to an object written by `normac`.
+enum norma_status norma_embedded_allow_ptx(struct norma_embedded *embedded);
+
 // Loads an embedded function on the device with this ordinal, so that the first launch there does not have to.
 //
 // The caller makes sure of this:

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::function::{Arguments, NormaFile, NormaFunction, NormaScalar, bundle_of, elements, given, text};
 use super::status::{Failure, NormaStatus, status};
@@ -27,11 +27,34 @@ pub struct NormaEmbedded {
     pub function: *mut NormaFunction,
 }
 
+/// A function that was found or created.
+struct Found<'a> {
+    function: &'a NormaFunction,
+    is_new: bool,
+}
+
+/// A function that was created by an earlier call.
+fn known(function: &NormaFunction) -> Found<'_> {
+    Found {
+        function,
+        is_new: false,
+    }
+}
+
 /// Returns the function, which is created by the first call and stays for as long as the program runs.
 ///
 /// # Safety
 /// `embedded` is null, or static and as [`NormaEmbedded`] says.
 unsafe fn function<'a>(embedded: *mut NormaEmbedded) -> Result<&'a NormaFunction, Failure> {
+    // SAFETY: passed on to the caller.
+    unsafe { find_or_create(embedded, false) }.map(|found| found.function)
+}
+
+/// Returns the function, or creates it, with leave to run by PTX if `allows_ptx`.
+///
+/// # Safety
+/// As for [`function`].
+unsafe fn find_or_create<'a>(embedded: *mut NormaEmbedded, allows_ptx: bool) -> Result<Found<'a>, Failure> {
     static MAKING: Mutex<()> = Mutex::new(());
     // SAFETY: passed on to the caller.
     let found = unsafe { given(embedded, "expected an embedded function, got null") }?;
@@ -44,21 +67,44 @@ unsafe fn function<'a>(embedded: *mut NormaEmbedded) -> Result<&'a NormaFunction
     let place = unsafe { AtomicPtr::from_ptr(&raw mut (*embedded).function) };
     // SAFETY: a non-null pointer refers to a function that was leaked below.
     if let Some(function) = unsafe { place.load(Ordering::Acquire).as_ref() } {
-        return Ok(function);
+        return Ok(known(function));
     }
     let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: as above.
     if let Some(function) = unsafe { place.load(Ordering::Acquire).as_ref() } {
-        return Ok(function);
+        return Ok(known(function));
     }
     // SAFETY: passed on to the caller.
     let made = unsafe {
         let files = elements(found.files, found.file_count as usize, "expected files, got null")?;
-        NormaFunction::of(&bundle_of(files)?, text(found.name, "expected a name, got null")?)?
+        let mut bundle = bundle_of(files)?;
+        Arc::make_mut(&mut bundle).allow_ptx(allows_ptx);
+        NormaFunction::of(&bundle, text(found.name, "expected a name, got null")?)?
     };
     let made = Box::leak(Box::new(made));
     place.store(ptr::from_mut(made), Ordering::Release);
-    Ok(made)
+    Ok(Found {
+        function: made,
+        is_new: true,
+    })
+}
+
+/// Lets an embedded function run by PTX on devices that no cubin fits; the driver compiles the PTX when the function is loaded.
+/// Call this before the function is loaded or launched anywhere. `normac --ptx-fallback` writes objects that have PTX.
+///
+/// # Safety
+/// `embedded` belongs to an object written by `normac`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_embedded_allow_ptx(embedded: *mut NormaEmbedded) -> NormaStatus {
+    status(|| {
+        // SAFETY: passed on to the caller.
+        match unsafe { find_or_create(embedded, true) }? {
+            Found { is_new: true, .. } => Ok(()),
+            Found { .. } => Err(Failure::Argument(
+                "expected to allow PTX once, before the function is loaded or launched, got a function in use",
+            )),
+        }
+    })
 }
 
 /// Loads an embedded function on the device with this ordinal, so that the first launch there does not have to.

@@ -12,6 +12,11 @@
 // The same input gives the same bytes.
 // RUN: normac %s --target sm_80,sm_90a --emit=object -o %t/again/kernels.o && cmp %t/kernels.o %t/again/kernels.o
 //
+// With PTX there are functions that allow its use.
+// RUN: normac %s --target sm_80,sm_90a --ptx-fallback --emit=object -o %t/again/kernels.o
+// RUN: llvm-nm %t/again/kernels.o | FileCheck %s --check-prefix=PTX
+// RUN: not normac %s --target sm_80 --ptx-fallback --emit=ptx 2>&1 | FileCheck %s --check-prefix=PTX-OF-LEVEL
+//
 // RUN: not normac %s --emit=object 2>&1 | FileCheck %s --check-prefix=NO-OUTPUT
 // RUN: not normac %s %s --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=TWO-INPUTS
 // RUN: not normac %s --emit=object -o %t/kernels.h 2>&1 | FileCheck %s --check-prefix=NO-OBJECT
@@ -35,6 +40,9 @@
 // HEADER-NEXT: norma_status scale(const norma_tensor *x, const norma_tensor *y, void *stream);
 // CPP: inline void scale(const norma_tensor &x, const norma_tensor &y, void *stream = nullptr) {
 // CPP: inline void load_scale(std::int32_t device) {
+// PTX-DAG: U norma_embedded_allow_ptx
+// PTX-DAG: T scale_allow_ptx
+// PTX-OF-LEVEL: --ptx-fallback is for bundles and for --emit=object
 // NO-OUTPUT: --emit=object writes files: give the object's by --output
 // TWO-INPUTS: --emit=object writes one object: expected one input, got 2
 // NO-OBJECT: error: expected the name of an object, such as '{{.*}}kernels.o', got '{{.*}}kernels.h'

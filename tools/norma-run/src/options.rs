@@ -43,6 +43,9 @@ pub struct Options {
     /// Write each output, byte for byte, to a file of this folder, for norma-sim --compare-outputs
     #[arg(long, value_name = "DIR")]
     pub write_outputs: Option<PathBuf>,
+    /// On a GPU that no cubin fits, run the PTX that normac --ptx-fallback stored, which the driver compiles first
+    #[arg(long)]
+    pub allow_ptx: bool,
     /// Which GPU
     #[arg(long, value_name = "ORDINAL", default_value_t = 0)]
     pub device: u32,

@@ -28,7 +28,8 @@ enum Subject<'b> {
 /// # Errors
 /// See [`Failure`]. Wrong results are not a failure, but part of the report.
 pub fn run(options: &Options) -> Result<Vec<Report>, Failure> {
-    let bundle = Bundle::open(options.bundle.as_deref().unwrap_or(Path::new(".")))?;
+    let mut bundle = Bundle::open(options.bundle.as_deref().unwrap_or(Path::new(".")))?;
+    bundle.allow_ptx(options.allow_ptx);
     let runs = options.runs();
     for target in bundle.targets() {
         for run in &runs {

@@ -94,9 +94,9 @@ pub struct CompileArgs {
     #[arg(long, conflicts_with = "emit")]
     pub keep_nvvm: bool,
 
-    /// Keep the PTX of targets without a suffix in the bundle, for runtimes that are asked to have it compiled on devices that no
-    /// cubin fits.
-    #[arg(long, conflicts_with = "emit")]
+    /// Keep the PTX of targets without a suffix in the bundle or object, for runtimes that are asked to have it compiled on devices
+    /// that no cubin fits.
+    #[arg(long)]
     pub ptx_fallback: bool,
 
     /// Which sums of a product are one fma, which rounds once: `fast` for all, `on` for those whose addition has the flag `contract`.
@@ -186,6 +186,9 @@ impl CompileArgs {
                 "--ptx-fallback keeps PTX that later devices run: expected a target without a suffix, such as sm_80, got {}",
                 names.join(", ")
             ));
+        }
+        if self.ptx_fallback && matches!(self.emit, Some(Emit::Level(_))) {
+            return Err("--ptx-fallback is for bundles and for --emit=object".to_owned());
         }
         let level = match self.emit {
             None => return Ok(()),

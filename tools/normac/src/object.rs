@@ -34,6 +34,7 @@ pub fn write<'b>(path: &Path, bundles: impl Iterator<Item = &'b Bundle>) -> Resu
         .map(|bundle| TargetBundle {
             manifest: bundle.manifest.clone(),
             cubins: bundle.cubins.iter().cloned().collect(),
+            ptx: bundle.ptx.iter().cloned().collect(),
         })
         .collect();
     let package = Package::new(&bundles).map_err(|error| Error::user(error.to_string()))?;

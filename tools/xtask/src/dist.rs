@@ -14,6 +14,7 @@ use crate::child;
 use crate::failure::Failure;
 use crate::{setup, workspace};
 
+mod bare_root;
 mod try_out;
 
 use try_out::{Driver, try_out};

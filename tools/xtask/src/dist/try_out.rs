@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::bare_root::BareRoot;
 use crate::child;
 use crate::failure::Failure;
 
@@ -30,7 +31,8 @@ pub struct Driver {
     pub library: PathBuf,
 }
 
-/// Starts every program of the archive, compiles and simulates a kernel, and builds and runs a program by the CMake package.
+/// Starts every program of the archive, compiles and simulates a kernel, also in a root with nothing else where that is permitted,
+/// and builds and runs a program by the CMake package.
 ///
 /// # Errors
 /// If one of these fails, or the archive cannot be unpacked.
@@ -65,6 +67,7 @@ pub fn try_out(archive: &Path, name: &str, driver: &Driver) -> Result<(), Failur
     }
     let mut simulator = alone(&tree.join("bin/norma-sim"));
     child::ask(simulator.arg(&kernel).args(["--size", "m=2", "--seeds", "1"]))?;
+    try_in_bare_root(&tree, &scratch.join("root"))?;
 
     let library = scratch.join("libcuda.so.1");
     fs::copy(&driver.library, &library).map_err(Failure::file("copy", &driver.library))?;
@@ -86,4 +89,29 @@ pub fn try_out(archive: &Path, name: &str, driver: &Driver) -> Result<(), Failur
             "expected the C++ program to print `done` last, got:\n{printed}"
         ))),
     }
+}
+
+/// Starts every program in a root that has only the archive and the libraries that the programs are linked to, and compiles and
+/// simulates a kernel there.
+fn try_in_bare_root(tree: &Path, root: &Path) -> Result<(), Failure> {
+    let programs = TOOLS.map(|(tool, _)| tool);
+    let Some(bare) = BareRoot::new(tree, root, &programs)? else {
+        println!("not tried out in a bare root, for which this machine permits neither chroot nor unshare");
+        return Ok(());
+    };
+    for (tool, option) in TOOLS {
+        child::ask(bare.command(tool).arg(option))?;
+    }
+    let kernel = bare.path(KERNEL);
+    child::ask(bare.command("normac").args([&kernel, "-o", "/tmp/bundle"]))?;
+    let manifest = bare.outside("/tmp/bundle/manifest.json");
+    if !manifest.is_file() {
+        let text = format!("expected {} to be there", manifest.display());
+        return Err(Failure::Check(text));
+    }
+    child::ask(
+        bare.command("norma-sim")
+            .args([&kernel, "--size", "m=2", "--seeds", "1"]),
+    )?;
+    Ok(())
 }
