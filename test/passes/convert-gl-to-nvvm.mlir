@@ -87,6 +87,52 @@ gpu.module @m {
 
 // -----
 
+// The largest of widened values is the widened largest value: pairs of narrow values are combined as words along both axes, and the
+// halves of the last word once. Lanes exchange wide values, and so does any sum.
+// CHECK-LABEL: llvm.func @narrow
+// CHECK-COUNT-3: arith.maximumf %{{.*}}, %{{.*}} : vector<2xbf16>
+// CHECK-NOT: arith.maximumf %{{.*}}, %{{.*}} : vector<2xbf16>
+// CHECK: arith.maximumf %{{.*}}, %{{.*}} : vector<1xbf16>
+// CHECK: nvvm.shfl.sync bfly {{.*}} : f32 -> f32
+// CHECK: arith.maximumf %{{.*}}, %{{.*}} : f32
+// CHECK: arith.addf %{{.*}}, %{{.*}} : f32
+#tile = #gl.linear<register = [[0, 0, 1], [0, 0, 2], [1, 0, 0]], lane = [[0, 1, 0], [0, 2, 0], [0, 4, 0], [0, 8, 0], [0, 16, 0]], warp = [], block = []>
+#inner = #gl.slice<axis = 2, parent = #tile>
+#outer = #gl.slice<axis = 0, parent = #inner>
+#none = #gl.slice<axis = 0, parent = #outer>
+gpu.module @m {
+  gpu.func @narrow(%x: memref<2x32x4xbf16>, %y: memref<2xf32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = [16, 16]>} {
+    %0 = gl.load %x at affine_map<(a, b, c) -> (a, b, c)>() vector 4 : memref<2x32x4xbf16> -> tensor<2x32x4xbf16, #tile>
+    %1 = arith.extf %0 : tensor<2x32x4xbf16, #tile> to tensor<2x32x4xf32, #tile>
+    %2 = gl.reduce %1 axis 2 : (tensor<2x32x4xf32, #tile>) -> tensor<2x32xf32, #inner> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.maximumf %l, %r : f32
+      gl.yield %s : f32
+    }
+    %3 = gl.reduce %2 axis 0 : (tensor<2x32xf32, #inner>) -> tensor<32xf32, #outer> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.maximumf %l, %r : f32
+      gl.yield %s : f32
+    }
+    %4 = gl.reduce %3 axis 0 : (tensor<32xf32, #outer>) -> tensor<f32, #none> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.maximumf %l, %r : f32
+      gl.yield %s : f32
+    }
+    gl.store %4, %y at affine_map<() -> (0)>() : tensor<f32, #none>, memref<2xf32>
+    %5 = gl.reduce %1 axis 2 : (tensor<2x32x4xf32, #tile>) -> tensor<2x32xf32, #inner> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      gl.yield %s : f32
+    }
+    gl.store %5, %y at affine_map<(a, b) -> (a)>() : tensor<2x32xf32, #inner>, memref<2xf32>
+    gpu.return
+  }
+}
+
+// -----
+
 // A 32-bit integer is reduced over all lanes of a warp by one instruction, and over some of the lanes by shuffles.
 // CHECK-LABEL: llvm.func @integers
 // CHECK-NOT: nvvm.shfl

@@ -22,6 +22,8 @@ mod gather;
 mod global;
 mod guards;
 mod mbarrier;
+mod narrow;
+mod packed;
 mod params;
 mod partitions;
 mod reduce;
@@ -142,6 +144,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
         {
             partitions::lower(kernel, warps)?;
         }
+        narrow::reductions(kernel)?;
         function::lower(kernel)?;
     }
     let int = |bits| -> Type<'c> { IntegerType::new(cx.context(), bits).into() };

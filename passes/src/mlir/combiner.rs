@@ -34,6 +34,16 @@ pub fn inline<'c: 'a + 'r, 'a, 'r>(
     })
 }
 
+/// The op of a combiner that yields what one op makes of its two arguments, in either order; `None` for any other.
+pub fn single_op<'c, 'a>(combiner: BlockRef<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+    let [op, end] = walk::in_block(combiner)[..] else {
+        return None;
+    };
+    let is_yielded = op.result_count() == 1 && end.operand(0).ok()? == op.result(0).ok()?.into();
+    let takes_both = op.operand_count() == 2 && op.operand(0).ok()? != op.operand(1).ok()?;
+    (is_yielded && takes_both).then_some(op)
+}
+
 /// As [`inline`], but `rebuild` builds each copy from its operands, for instance on tiles in the place of scalars.
 ///
 /// # Errors

@@ -299,7 +299,8 @@ fn inputs(cases: &mut Vec<Case>) {
     }
     for op in [Op::Amax, Op::Min, Op::MaxNegated, Op::LogSumExp, Op::Sum] {
         for fill in [Fill::Special, Fill::Offset] {
-            for (columns, x) in [(7, F32), (769, BF16)] {
+            // Rows of 1024 leave no element masked, so that maxima are of pairs.
+            for (columns, x) in [(7, F32), (769, BF16), (1024, BF16), (1024, F16)] {
                 let mut case = plain(op, x, columns);
                 case.run.fill = fill;
                 // So many rows that each special value has a row without the others.

@@ -20,7 +20,7 @@ use crate::mlir::{
 
 use super::{
     emit::{Emit, Value},
-    redux,
+    packed, redux,
     shuffle::{self, Source},
     tile::Tile,
 };
@@ -116,11 +116,26 @@ fn lower<'c, 'a>(
         }
         _ => None,
     };
+    let packed = match operands {
+        [tile] => packed::reduce(&e, block, *tile, &plan.registers)?,
+        _ => None,
+    };
+    let packed = match packed {
+        Some(tile) if plan.lane_shuffles.is_empty() => {
+            b.replace(op, &[tile]);
+            return Ok(());
+        }
+        Some(tile) => Some(e.elements(tile)?),
+        None => None,
+    };
     // For each result register, one scalar per tile.
     let mut results = Vec::with_capacity(plan.registers.len());
-    for group in &plan.registers {
+    for (index, group) in plan.registers.iter().enumerate() {
         let scalars = |register: &usize| tiles.iter().map(|tile| tile[*register]).collect::<Vec<_>>();
-        let mut partials = combiner.registers(group.iter().map(scalars).collect())?;
+        let mut partials = match &packed {
+            Some(packed) => vec![packed[index]],
+            None => combiner.registers(group.iter().map(scalars).collect())?,
+        };
         if let (Some(kind), [partial]) = (redux, partials.as_mut_slice()) {
             *partial = redux::of_lanes(&e, *partial, kind)?;
             results.push(partials);
@@ -146,6 +161,28 @@ fn lower<'c, 'a>(
     Ok(())
 }
 
+/// Combines values: in chains first, then the chains pairwise. `None` of no values.
+pub(super) fn in_chains<T, E>(
+    values: Vec<T>,
+    combine: impl Fn(&T, &T) -> Result<T, E>,
+) -> Result<Option<T>, E> {
+    let chains = (values.len() / LENGTH).clamp(1, CHAINS);
+    let mut partials: Vec<T> = Vec::with_capacity(chains);
+    for (index, value) in values.into_iter().enumerate() {
+        match partials.get_mut(index % chains) {
+            Some(partial) => *partial = combine(partial, &value)?,
+            None => partials.push(value),
+        }
+    }
+    while partials.len() > 1 {
+        let upper = partials.split_off(partials.len().div_ceil(2));
+        for (partial, other) in partials.iter_mut().zip(&upper) {
+            *partial = combine(partial, other)?;
+        }
+    }
+    Ok(partials.pop())
+}
+
 /// A combiner region: two tuples of scalars to one.
 struct Combiner<'e, 'b, 'c, 'a> {
     e: &'e Emit<'b, 'c, 'a>,
@@ -153,24 +190,9 @@ struct Combiner<'e, 'b, 'c, 'a> {
 }
 
 impl<'c, 'a> Combiner<'_, '_, 'c, 'a> {
-    /// Combines all tuples of a thread: chains first, then the chains pairwise.
+    /// Combines all tuples of a thread.
     fn registers(&self, tuples: Vec<Vec<Value<'c, 'a>>>) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
-        let chains = (tuples.len() / LENGTH).clamp(1, CHAINS);
-        let mut partials: Vec<Vec<Value<'c, 'a>>> = Vec::with_capacity(chains);
-        for (index, tuple) in tuples.into_iter().enumerate() {
-            match partials.get_mut(index % chains) {
-                Some(partial) => *partial = self.apply(partial, &tuple)?,
-                None => partials.push(tuple),
-            }
-        }
-        while partials.len() > 1 {
-            let upper = partials.split_off(partials.len().div_ceil(2));
-            for (partial, other) in partials.iter_mut().zip(&upper) {
-                *partial = self.apply(partial, other)?;
-            }
-        }
-        partials
-            .pop()
+        in_chains(tuples, |one, other| self.apply(one, other))?
             .ok_or_else(|| self.e.internal("expected a register"))
     }
 

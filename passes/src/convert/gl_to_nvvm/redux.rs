@@ -2,9 +2,9 @@
 //!
 //! Every target has it for integers.
 
-use melior::ir::{Attribute, BlockRef, Type, operation::OperationLike, r#type::IntegerType};
+use melior::ir::{Attribute, BlockRef, Type, r#type::IntegerType};
 
-use crate::mlir::{diagnostic::Diagnostic, walk};
+use crate::mlir::{combiner, diagnostic::Diagnostic};
 
 use super::emit::{Emit, Value};
 
@@ -20,20 +20,12 @@ const KINDS: [(&str, &str); 8] = [
     ("arith.xori", "xor"),
 ];
 
-/// The kind of `redux.sync` that reduces values of type `ty` as `combiner` does, if there is one.
-pub(super) fn kind<'c>(combiner: BlockRef<'c, '_>, ty: Type<'c>) -> Option<&'static str> {
+/// The kind of `redux.sync` that reduces values of type `ty` as the combiner `block` does, if there is one.
+pub(super) fn kind<'c>(block: BlockRef<'c, '_>, ty: Type<'c>) -> Option<&'static str> {
     let is_word = IntegerType::try_from(ty).is_ok_and(|ty| ty.width() == 32);
-    // Of two arguments an integer op of this list makes what the combiner yields, in either order.
-    let [op, end] = walk::in_block(combiner)[..] else {
-        return None;
-    };
-    let is_yielded = end.operand(0).ok() == op.result(0).ok().map(Into::into);
-    let takes_both = op.operands().count() == 2 && op.operand(0).ok() != op.operand(1).ok();
-    let name = norma_dialects::op_name(op);
+    let name = norma_dialects::op_name(combiner::single_op(block).filter(|_| is_word)?);
     let known = KINDS.iter().find(|(combined, _)| *combined == name);
-    known
-        .filter(|_| is_word && is_yielded && takes_both)
-        .map(|(_, kind)| *kind)
+    known.map(|(_, kind)| *kind)
 }
 
 /// The reduction of all lanes' values.
