@@ -122,7 +122,11 @@ fn across_runs(
         let lanes = left / lanes_of_next;
         for warps in powers(1, WARPS / along.warps).filter(|warps| ctas * warps * lanes <= runs) {
             let whole = runs / (ctas * warps * lanes);
-            for registers in ACCESSES_PER_STEP.into_iter().filter(|steps| *steps < whole).chain([whole]) {
+            for registers in ACCESSES_PER_STEP
+                .into_iter()
+                .filter(|steps| *steps < whole)
+                .chain([whole])
+            {
                 let mut tile = within.to_vec();
                 tile[first] = Extent {
                     registers: run / along.points(),
