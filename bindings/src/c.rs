@@ -209,7 +209,7 @@ mod tests {
     fn ptx_is_allowed_by_a_function_of_its_own() {
         let texts = |bundle| {
             let package = Package::new(&[bundle]).unwrap();
-            (header(&package, "kernels"), source(&package, EntryPoints::C))
+            (header(&package, "kernels"), source(&package))
         };
         let (header, source) = texts(scale_with_ptx("sm_80"));
         assert!(
