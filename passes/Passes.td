@@ -684,7 +684,7 @@ def NormNarrowComparisons : RustPass<"norm-narrow-comparisons"> {
   let dependentDialects = ["arith"];
 }
 
-def NormSelectSchedule : RustPass<"norm-select-schedule"> {
+def NormSelectSchedule : RustPass<"norm-select-schedule", "builtin.module"> {
   let summary = "Give kernels schedules, by a cost model or as the user says";
   let description = [{
     **Requires** kernels without roles.
@@ -699,7 +699,12 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
     schedule that the user gives for some sizes, or that is chosen for few points,
     becomes an alternative of the kernel.
 
-    **Leaves alone** kernels that have a schedule. Refuses kernels for which no
+    If none can be applied because reductions cross, of which one over a row has
+    results that are needed at the row's points again, for reductions over rows, the
+    kernel becomes two: one reduces rows, and leaves the results in scratch, and the
+    other does the rest. Each gets a schedule.
+
+    **Leaves alone** kernels that have a schedule. Refuses other kernels for which no
     candidate can be applied.
 
     ```mlir
@@ -735,7 +740,7 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
            "Whether a chosen schedule may split reductions over CTAs, which norm-split-reductions then does">,
   ];
   let statistics = [Statistic<"numScheduled", "num-scheduled", "Kernels given a schedule">];
-  let dependentDialects = ["norm"];
+  let dependentDialects = ["norm", "memref", "affine"];
 }
 
 def NormDispatchSchedules : RustPass<"norm-dispatch-schedules", "builtin.module"> {

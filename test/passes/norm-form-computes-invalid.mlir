@@ -137,3 +137,18 @@ func.func @accumulated_over_different_loops(%x: tensor<4xf32>, %s: tensor<4xf32>
   } -> (tensor<4xf32>, tensor<4x8xf32>)
   return %y#0, %y#1 : tensor<4xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+func.func @region_of_another_tensor(%x: tensor<4xf32>, %s: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%v: f32, %old: f32):
+    %i = linalg.index 0 : index
+    // expected-error @below {{unsupported: 'tensor.extract' of a tensor in a region of linalg; supported: elements that the region has as arguments}}
+    %0 = tensor.extract %s[%i] : tensor<4xf32>
+    %1 = arith.mulf %v, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

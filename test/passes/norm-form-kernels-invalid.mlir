@@ -12,6 +12,19 @@ func.func @empty() {
 
 // -----
 
+// Sizes and numbers are left only because something else takes them.
+func.func @padded(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{unsupported: 'tensor.pad' outside of norm.compute}}
+  %y = tensor.pad %x low[0] high[4] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<4xf32> to tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
 func.func @arith_outside(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{unsupported: 'arith.addf' outside of norm.compute; supported: norm.compute and what norm-decompose and norm-form-computes make one of}}
   %y = arith.addf %x, %x : tensor<4xf32>

@@ -295,3 +295,30 @@ norm.kernel @point(%x: memref<f32>, %y: memref<f32>) space() align(16, 16) {
   %1 = arith.addf %0, %0 : f32
   norm.write %1, %y[] : memref<f32>
 }
+
+// -----
+
+// Sums over rows of what is centred and scaled by statistics of the row, of any length: one kernel leaves the row's sums in scratch, and
+// another sums over rows.
+// CHECK: func.func @crossing(
+// CHECK: %[[S:.*]] = memref.alloc(
+// CHECK: norm.launch @crossing_0({{.*}}, %[[S]])
+// CHECK: norm.launch @crossing_0_apply({{.*}}, %[[S]])
+// CHECK: norm.kernel @crossing_0(
+// CHECK-SAME: schedule(
+// CHECK-COUNT-1: norm.reduce
+// CHECK: norm.kernel @crossing_0_apply(
+// CHECK-SAME: schedule(
+func.func @crossing(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %z: memref<?xf32>) {
+  norm.launch @crossing_0(%x, %y, %z) : memref<?x?xf32>, memref<?x?xf32>, memref<?xf32>
+  return
+}
+norm.kernel @crossing_0(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %z: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+    align(16, 16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.divf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x?xf32>
+  %3 = norm.reduce add %2 over(%m) : f32
+  norm.write %3, %z[%n] : memref<?xf32>
+}

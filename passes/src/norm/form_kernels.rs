@@ -17,6 +17,7 @@ use melior::ir::{
     attribute::{ArrayAttribute, FlatSymbolRefAttribute, TypeAttribute},
     operation::OperationLike,
     r#type::FunctionType,
+    r#type::TypeLike,
 };
 use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp};
 use scratch::Scratch;
@@ -117,6 +118,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             return Err(Diagnostic::unsupported(at, message).into());
         }
         let mut computes = Vec::new();
+        let mut others = Vec::new();
         let mut end = None;
         for op in walk::in_block(body) {
             if let Some(compute) = ComputeOp::from_op(op) {
@@ -126,12 +128,20 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             } else if walk::has_name(op, "func.return") {
                 end = Some(op);
             } else {
-                let message = format!(
-                    "'{}' outside of norm.compute; supported: norm.compute and what norm-decompose and norm-form-computes make one of",
-                    norma_dialects::op_name(op)
-                );
-                return Err(Diagnostic::unsupported(op.location(), message).into());
+                others.push(op);
             }
+        }
+        // Sizes and numbers are left for an op that takes a tensor and makes another.
+        let rearranges = |op: &&OperationRef<'c, 'a>| {
+            op.operands().any(|operand| operand.r#type().is_tensor())
+                && op.results().any(|result| result.r#type().is_tensor())
+        };
+        if let Some(op) = others.iter().find(rearranges).or(others.first()) {
+            let message = format!(
+                "'{}' outside of norm.compute; supported: norm.compute and what norm-decompose and norm-form-computes make one of",
+                norma_dialects::op_name(*op)
+            );
+            return Err(Diagnostic::unsupported(op.location(), message).into());
         }
         let end = end.ok_or_else(|| PassError::Internal("expected a func.return".to_owned()))?;
         if computes.is_empty() {

@@ -2,14 +2,15 @@
 //!
 //! Matches a `norm.kernel` without a schedule. [`crate::schedule`] extracts what a choice depends on, which is structure alone
 //! (extents, strides, alignments, bytes), enumerates candidates, estimates their cost, and checks which of them the passes can apply.
-//! Only attributes of kernels change.
+//! Only attributes of kernels change, except where none can be applied because reductions cross ([`crossing`]).
 
 mod alternatives;
+mod crossing;
 mod explanation;
 mod few;
 mod given;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use alternatives::{set_alternatives, size_name};
 use explanation::explanation;
@@ -56,7 +57,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
         .filter_map(KernelOp::from_op)
         .collect::<Vec<_>>();
     let given = Given::read(op.location(), &kernels, cx)?;
-    for kernel in kernels {
+    let mut open = VecDeque::from(kernels);
+    while let Some(kernel) = open.pop_front() {
         if let Some(schedule) = kernel.schedule() {
             given::check(schedule.into(), target, kernel.op().location())?;
             continue;
@@ -72,12 +74,31 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
         }
         let schedule = match of_kernel.schedule {
             Some(schedule) => schedule,
-            None => choose(kernel, target, cx.options().by_size && !has_alternatives, cx)?,
+            None => match choose(kernel, target, cx.options().by_size && !has_alternatives, cx)? {
+                Choice::Made(schedule) => schedule,
+                Choice::Refused(reason) => {
+                    let apart = match has_alternatives {
+                        true => None,
+                        false => crossing::take_apart(op, kernel)?,
+                    };
+                    let Some(apart) = apart else {
+                        return Err(reason.at(kernel.op().location()).into());
+                    };
+                    open.extend([kernel, apart]);
+                    continue;
+                }
+            },
         };
         Builder::before(kernel.op()).set_attribute(kernel.op(), "schedule", schedule);
         cx.count(NormSelectScheduleStatistic::NumScheduled, 1);
     }
     Ok(())
+}
+
+/// What comes of a choice: a schedule, or why none can be applied.
+enum Choice<'c> {
+    Made(Attribute<'c>),
+    Refused(Reason),
 }
 
 /// The schedule with the lowest expected cost among those that the passes can apply. With `by_size` the kernel may get
@@ -87,7 +108,7 @@ fn choose<'c>(
     target: &Target,
     by_size: bool,
     cx: &PassContext<'c, NormSelectSchedule>,
-) -> Result<Attribute<'c>, PassError<'c>> {
+) -> Result<Choice<'c>, PassError<'c>> {
     let location = kernel.op().location();
     let space = Space::of(kernel)?;
     let facts = Facts::of(&space)?;
@@ -100,12 +121,14 @@ fn choose<'c>(
     let best = cheapest(&facts, offered(), target, &assembled, is_legal);
     let all = || ranked(&facts, offered(), target, &assembled);
     let Some((mapping, cost)) = best else {
-        let mut all = all().into_iter().map(|(mapping, _)| mapping);
-        let refused = all.find_map(|mapping| plan::check(&space, &mapping).err());
+        // Why the kernel has no schedule as a whole says more than why it cannot be split.
+        let mut all = all().into_iter().map(|(mapping, _)| mapping).collect::<Vec<_>>();
+        all.sort_by_key(|mapping| mapping.extent(Level::Split) > 1);
+        let refused = all.iter().find_map(|mapping| plan::check(&space, mapping).err());
         let reason = refused.unwrap_or_else(|| {
             Reason::Unsupported("a kernel whose tiles no CTA has registers for".to_owned())
         });
-        return Err(reason.at(location).into());
+        return Ok(Choice::Refused(reason));
     };
     if cx.options().explain {
         let all = all();
@@ -151,7 +174,7 @@ fn choose<'c>(
         cost.registers as i64,
     );
     Builder::before(kernel.op()).set_attribute(kernel.op(), attributes::kernel::CHOICE, choice.into());
-    Ok(schedule.into())
+    Ok(Choice::Made(schedule.into()))
 }
 
 /// The candidates without their `split` factors, each once: a CTA then reduces all parts, and no second kernel is needed.

@@ -12,7 +12,7 @@
 //! Splitting costs a write and a read of the partial results, and a launch; a third kernel costs another pass over the dim and another
 //! launch.
 
-mod come_back;
+pub(super) mod come_back;
 mod parts;
 mod scratch;
 
@@ -60,11 +60,7 @@ pub(crate) fn run<'c>(
     module: OperationRef<'c, '_>,
     cx: &PassContext<'c, NormSplitReductions>,
 ) -> PassResult<'c> {
-    let mut made = Made {
-        names: KernelNames::new(module),
-        scratch_names: ScratchNames::of_module("partial", module)?,
-        launches: Launches::of(module)?,
-    };
+    let mut made = Made::of(module)?;
     for kernel in walk::named(module, KernelOp::NAME)
         .into_iter()
         .filter_map(KernelOp::from_op)
@@ -79,10 +75,20 @@ pub(crate) fn run<'c>(
 }
 
 /// The names and launches of the module, which the pass keeps up to date while it adds kernels.
-struct Made<'c, 'a> {
+pub(super) struct Made<'c, 'a> {
     names: KernelNames,
     scratch_names: ScratchNames,
     launches: Launches<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Made<'c, 'a> {
+    pub(super) fn of(module: OperationRef<'c, 'a>) -> Result<Self, PassError<'c>> {
+        Ok(Self {
+            names: KernelNames::new(module),
+            scratch_names: ScratchNames::of_module("partial", module)?,
+            launches: Launches::of(module)?,
+        })
+    }
 }
 
 /// A kernel with a dim that is to be split.
@@ -157,7 +163,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         }
         plan::check(&space, &self.mapping).map_err(|reason| reason.at(location))?;
         mark(self.kernel);
-        come_back::take_out(&self, made)?;
+        come_back::take_out(self.kernel, self.dim, come_back::Writes::Waiting, made)?;
         // The kernel that is left may have lost dims before the split one.
         match Self::of(self.kernel)? {
             Some(split) => split.take_apart(made),
@@ -293,7 +299,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
 }
 
 /// Marks a kernel with guards as one whose accesses were checked before it was split.
-fn mark(kernel: KernelOp<'_, '_>) {
+pub(super) fn mark(kernel: KernelOp<'_, '_>) {
     if kernel.guards().is_some() {
         let b = Builder::before(kernel.op());
         b.set_attribute(

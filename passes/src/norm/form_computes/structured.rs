@@ -11,6 +11,7 @@ use melior::ir::{
     attribute::{ArrayAttribute, FloatAttribute, IntegerAttribute},
     block::BlockArgument,
     operation::OperationLike,
+    r#type::TypeLike,
 };
 use norma_dialects::{
     norm::{ReduceKind, ReduceOp},
@@ -87,6 +88,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         maps: &[AffineMap<'c>],
     ) -> Result<Filled<'c, 'a>, PassError<'c>> {
         let nest = Nest::of(op, maps)?;
+        nest.check_operands()?;
         nest.check_results()?;
         let extents = self.loops(&nest)?;
         let reductions = nest.reductions()?;
@@ -189,6 +191,26 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
             inits,
             reduced: (0..loops).filter(|dim| !indexing.contains(dim)).collect(),
         })
+    }
+
+    /// Checks that the region has elements of tensors as its arguments alone.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported: an op of the region has a tensor as an operand.
+    fn check_operands(&self) -> Result<(), PassError<'c>> {
+        let takes_tensor =
+            |op: &OperationRef<'c, 'a>| op.operands().any(|operand| operand.r#type().is_tensor());
+        match walk::in_block(self.body).into_iter().find(takes_tensor) {
+            Some(op) => {
+                let message = format!(
+                    "'{}' of a tensor in a region of linalg; supported: elements that the region has as arguments",
+                    op_name(op)
+                );
+                Err(Diagnostic::unsupported(op.location(), message).into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Checks that the steps of a loop that indexes only other results all give a result the same value.

@@ -1,4 +1,4 @@
-//! Results of a split dim's reductions that are needed at the dim's points again: the writes that need them become a kernel of their
+//! Results of a dim's reductions that are needed at the dim's points again: the writes that need them become a kernel of their
 //! own.
 //!
 //! A row that is scaled by the result of its reduction can be written only once that result is known, and the CTAs that share the row
@@ -7,43 +7,59 @@
 
 use std::collections::BTreeSet;
 
-use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
-use norma_dialects::norm::WriteOp;
+use melior::ir::{Value, ValueLike, operation::OperationLike};
+use norma_dialects::norm::{KernelOp, WriteOp};
 
-use super::{Made, Split, add_launches, respread, scratch::Scratch};
+use super::{Made, add_launches, reductions_over, respread, scratch::Scratch};
 use crate::{
     kernel::{
         positions::Positions,
         signature::{drop_dead, drop_unused},
         space::Space,
     },
-    mlir::{builder::Builder, pass::PassResult, types},
+    mlir::{builder::Builder, pass::PassError, types},
     norm::kernel_copy::copy_kernel,
+    schedule::mapping::Mapping,
 };
 
-/// Takes the writes that vary over the split dim and depend on reductions over it out of the kernel, if there are any.
-pub(super) fn take_out<'c: 'a, 'a>(split: &Split<'c, 'a>, made: &mut Made<'c, 'a>) -> PassResult<'c> {
-    let kernel = split.kernel;
+/// Which of the writes that vary over a dim are taken out, if one depends on reductions over it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::norm) enum Writes {
+    /// Those that depend on reductions over the dim.
+    Waiting,
+    /// All of them.
+    All,
+}
+
+/// Takes writes that vary over `dim` out of the kernel, if any of them depends on reductions over it. Returns the kernel that they are
+/// in now; `None` if none does.
+pub(in crate::norm) fn take_out<'c: 'a, 'a>(
+    kernel: KernelOp<'c, 'a>,
+    dim: usize,
+    taken: Writes,
+    made: &mut Made<'c, 'a>,
+) -> Result<Option<KernelOp<'c, 'a>>, PassError<'c>> {
     let space = Space::of(kernel)?;
-    let reductions = split.reductions(&space).into_iter().collect::<Positions>();
+    let reductions = reductions_over(&space, dim).into_iter().collect::<Positions>();
     let waits = |value: Value<'c, 'a>| space.waits_for(value).shared(&reductions).next().is_some();
-    let comes_back = |op: OperationRef<'c, 'a>| {
-        WriteOp::from_op(op).is_some()
-            && op.operands().any(waits)
-            && op
-                .operands()
-                .any(|operand| space.dims_of(operand).contains(&split.dim))
+    let is_at_points = |position: &usize| {
+        let mut operands = space.ops[*position].operands();
+        WriteOp::from_op(space.ops[*position]).is_some()
+            && operands.any(|operand| space.dims_of(operand).contains(&dim))
     };
-    let writes = (0..space.ops.len())
-        .filter(|position| comes_back(space.ops[*position]))
-        .collect::<BTreeSet<_>>();
+    let at_points = (0..space.ops.len()).filter(is_at_points);
+    let comes_back = |position: &usize| space.ops[*position].operands().any(waits);
+    let (mut writes, others) = at_points.partition::<BTreeSet<_>, _>(comes_back);
     if writes.is_empty() {
-        return Ok(());
+        return Ok(None);
+    }
+    if taken == Writes::All {
+        writes.extend(others);
     }
     // Values that the writes depend on and that are the same along the whole dim go through scratch, if memory can hold their type.
     let is_stored = |value: Value<'c, 'a>| {
         waits(value)
-            && !space.dims_of(value).contains(&split.dim)
+            && !space.dims_of(value).contains(&dim)
             && types::bit_width(value.r#type()).is_some_and(|bits| bits >= 8)
     };
     let mut results = BTreeSet::new();
@@ -96,7 +112,11 @@ pub(super) fn take_out<'c: 'a, 'a>(split: &Split<'c, 'a>, made: &mut Made<'c, 'a
         beside.erase(space.ops[position]);
     }
     drop_dead(kernel)?;
-    let left = respread(kernel, split.mapping.clone())?;
+    let left = match kernel.schedule() {
+        Some(schedule) => respread(kernel, Mapping::of(schedule)?)?,
+        None => drop_unused(kernel)?,
+    };
     let kernels = [(kernel.sym_name()?.to_owned(), left), (name, left_of_copy)];
-    add_launches(made, kernel, space.buffers.len(), &scratch, &kernels)
+    add_launches(made, kernel, space.buffers.len(), &scratch, &kernels)?;
+    Ok(Some(copy))
 }

@@ -1,7 +1,10 @@
 //! Gradients as named ops: with and without what the forward op saved, at edge cases of rows and along other axes.
 
+use norma_bundle::Element::F32;
+
 use super::named::calls;
-use crate::case::Case;
+use super::plain;
+use crate::case::{Case, Op};
 use crate::source::named::Call;
 
 /// A gradient with one operand besides `x`, as a base for others.
@@ -138,6 +141,14 @@ const AXES: &[Call] = &[
         ..PLAIN
     },
     Call {
+        name: "layer_norm_grad of dynamic rows",
+        op: "layer_norm_grad",
+        x: "?x?xX",
+        operands: &[("dy", "?x?xX"), ("weight", "?xX")],
+        results: &[("dx", "?x?xY"), ("dweight", "?xA"), ("dbias", "?xA")],
+        ..PLAIN
+    },
+    Call {
         name: "group_norm_grad before the last axis",
         op: "group_norm_grad",
         x: "?x8xNxX",
@@ -185,4 +196,10 @@ const AXES_OF_LOGITS: &[Call] = &[
 /// Every case of a gradient.
 pub fn cases(cases: &mut Vec<Case>) {
     calls(cases, ROWS, LOGITS, AXES, AXES_OF_LOGITS);
+    // Rows that no CTA holds while it walks over them.
+    for call in ROWS.iter().filter(|call| call.op == "layer_norm_grad") {
+        let mut case = plain(Op::Named(call), F32, 65536);
+        case.run.rows = 3;
+        cases.push(case);
+    }
 }
