@@ -185,7 +185,7 @@ table! {
     AddF "arith.addf" Same(2), FLOATS, "a + b", Rounded, "add.rn", Along(&[ONE, ONE]);
     SubF "arith.subf" Same(2), FLOATS, "a - b", Rounded, "sub.rn", Along(&[ONE, Number(-1.0)]);
     MulF "arith.mulf" Same(2), FLOATS, "a * b", Rounded, "mul.rn", Along(&[B, A]);
-    DivF "arith.divf" Same(2), FLOATS, "a / b", within(3.0, 0.0), "div.rn; f32 where b varies over fewer dims: a * div.rn(1, b), for each element otherwise: div.full", Along(QUOTIENT);
+    DivF "arith.divf" Same(2), FLOATS, "a / b", within(3.0, 0.0), "div.rn; f32 where b varies over fewer dims: a * div.rn(1, b), for each element of a result of at most 16 bits otherwise: div.full", Along(QUOTIENT);
     NegF "arith.negf" Same(1), FLOATS, "-a", Rounded, "neg", Along(&[Number(-1.0)]);
     MaximumF "arith.maximumf" Same(2), FLOATS, "the larger; NaN if either is NaN; +0 above -0", Rounded, "max.NaN", Along(LARGER);
     MinimumF "arith.minimumf" Same(2), FLOATS, "the smaller; NaN if either is NaN; -0 below +0", Rounded, "min.NaN", Along(SMALLER);

@@ -81,6 +81,26 @@ pub fn outputs(problem: &Problem<'_>) -> Images {
     problem.function.outputs.iter().map(image).collect()
 }
 
+/// Poisons what lies between the elements of `output`, a result in the memory of an input, where it is what `before`, the input, holds
+/// there: nothing has written it.
+pub fn poison_unwritten_holes(problem: &Problem<'_>, output: &Tensor, before: &Image, after: &mut Image) {
+    let Some(inside) = elements_of(problem, output) else {
+        return;
+    };
+    let size = output.dtype.bytes();
+    let written = after.body().to_vec();
+    let body = after.body_mut();
+    for (byte, before) in body.iter_mut().zip(before.body()) {
+        if *byte == *before {
+            *byte = POISON;
+        }
+    }
+    for place in inside {
+        let element = place as usize * size..(place as usize + 1) * size;
+        body[element.clone()].copy_from_slice(&written[element]);
+    }
+}
+
 /// The offsets of a tensor's elements, or `None` if there are no holes between them.
 pub(crate) fn elements_of(problem: &Problem<'_>, tensor: &Tensor) -> Option<Vec<i64>> {
     let layout = &problem.layouts[&tensor.name];

@@ -18,8 +18,8 @@ norm.kernel @elements_by_the_value_of_a_row(%x: memref<?x64xf32>, %y: memref<?x6
 
 // -----
 
-// One division for each element need not be exact, whichever operand varies by element; one for each row stays exact, and so do those of
-// other types.
+// One division for each element need not be exact if the result is narrow, whichever operand varies by element; one for each row stays
+// exact, and so do those of other types.
 // CHECK-LABEL: norm.kernel @others(
 // CHECK-NOT: arith.mulf
 // CHECK: %[[X:.*]] = norm.read
@@ -31,7 +31,7 @@ norm.kernel @elements_by_the_value_of_a_row(%x: memref<?x64xf32>, %y: memref<?x6
 // CHECK: arith.divf %[[S]], %[[S]] : f32
 // CHECK: arith.divf %{{.*}}, %{{.*}} : f16
 // CHECK-NOT: arith.divf
-norm.kernel @others(%x: memref<?x64xf32>, %h: memref<?x64xf16>, %w: memref<64xf32>, %y: memref<?x64xf32>, %z: memref<?x64xf16>)
+norm.kernel @others(%x: memref<?x64xf32>, %h: memref<?x64xf16>, %w: memref<64xf32>, %y: memref<?x64xbf16>, %z: memref<?x64xf16>)
     space(%m = dim(%x, 0), %n = 64) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
@@ -43,7 +43,8 @@ norm.kernel @others(%x: memref<?x64xf32>, %h: memref<?x64xf16>, %w: memref<64xf3
   %7 = arith.addf %2, %3 : f32
   %8 = arith.addf %5, %6 : f32
   %9 = arith.addf %7, %8 : f32
-  norm.write %9, %y[%m, %n] : memref<?x64xf32>
+  %t = arith.truncf %9 : f32 to bf16
+  norm.write %t, %y[%m, %n] : memref<?x64xbf16>
   %10 = norm.read %h[%m, %n] : memref<?x64xf16>
   %11 = norm.reduce max %10 over(%n) : f16
   %12 = arith.divf %10, %11 : f16
@@ -55,8 +56,23 @@ norm.kernel @others(%x: memref<?x64xf32>, %h: memref<?x64xf16>, %w: memref<64xf3
 // Without reductions every point is an element. Flags that are there stay.
 // CHECK-LABEL: norm.kernel @for_each_point(
 // CHECK: arith.divf %{{.*}}, %{{.*}} fastmath<ninf,arcp> : f32
-norm.kernel @for_each_point(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {
+norm.kernel @for_each_point(%x: memref<?x64xf32>, %y: memref<?x64xf16>) space(%m = dim(%x, 0), %n = 64) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = arith.divf %0, %0 fastmath<ninf> : f32
-  norm.write %1, %y[%m, %n] : memref<?x64xf32>
+  %2 = arith.truncf %1 : f32 to f16
+  norm.write %2, %y[%m, %n] : memref<?x64xf16>
+}
+
+// -----
+
+// A quotient that a wide result depends on stays exact, also if a narrow one does.
+// CHECK-LABEL: norm.kernel @wide(
+// CHECK: arith.divf %{{.*}}, %{{.*}} : f32
+norm.kernel @wide(%x: memref<?x64xf32>, %y: memref<?x64xf16>, %z: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = arith.divf %0, %0 : f32
+  %2 = arith.truncf %1 : f32 to f16
+  norm.write %2, %y[%m, %n] : memref<?x64xf16>
+  %3 = arith.addf %1, %0 : f32
+  norm.write %3, %z[%m, %n] : memref<?x64xf32>
 }

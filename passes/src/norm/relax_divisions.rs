@@ -6,13 +6,16 @@
 //! - Many elements by one value, where the divisor varies over fewer dims than the dividend: the quotient is a product with the
 //!   divisor's reciprocal, itself an exact division, which is computed once for each divisor. The product errs by 1.5 ulp where the
 //!   reciprocal is a normal number, and by up to 3 ulp where it is not, for divisors beyond 2^126; a subnormal divisor counts as zero.
-//! - One for each element of a reduced dim, or for each point of a kernel without reductions: it gets the flag `arcp`, for which
-//!   `convert-math-to-nvvm-approx` has an instruction that errs by 2 ulp. A division for each row stays exact: there are few of them,
-//!   and users compare scales bit for bit.
+//! - One for each element of a reduced dim, or for each point of a kernel without reductions, all of whose uses lead to floats of at most
+//!   16 bits: it gets the flag `arcp`, for which `convert-math-to-nvvm-approx` has an instruction that errs by 2 ulp, far less than that
+//!   rounding. A division for each row stays exact: there are few of them, and users compare scales bit for bit. So does one that an f32
+//!   result depends on, whose errors add up in it.
 //!
 //! The table of scalar ops says of `arith.divf` that it errs by up to 3 ulp. Zeros, infinities and NaN give what a division gives.
 
-use melior::ir::{OperationRef, ValueLike, operation::OperationLike};
+use std::collections::HashSet;
+
+use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{norm::KernelOp, op_name};
 
 use crate::{
@@ -22,7 +25,7 @@ use crate::{
         fast_math::{self, RECIPROCAL},
         pass::{PassContext, PassResult},
         types,
-        values::definition,
+        values::{definition, key, users},
         walk,
     },
     table::{NormRelaxDivisions, NormRelaxDivisionsStatistic},
@@ -43,7 +46,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormRelaxDi
             }
             if !few.is_subset(&many) || few == many {
                 let elements = many.union(&few).copied().collect();
-                if is_for_each_element(&space, &elements) {
+                if is_for_each_element(&space, &elements) && is_rounded(division.result(0)?.into()) {
                     let mut flags = fast_math::flags(*division);
                     if !flags.contains(&RECIPROCAL) {
                         flags.push(RECIPROCAL);
@@ -74,4 +77,33 @@ fn is_for_each_element(space: &Space<'_, '_>, dims: &DimSet) -> bool {
     let reductions = space.reductions();
     let mut reduced = reductions.iter().map(|reduce| space.dims_reduced_by(*reduce));
     reductions.is_empty() || reduced.any(|reduced| !reduced.is_disjoint(dims))
+}
+
+/// The most bits of a float whose rounding hides the error of an approximate division.
+const NARROW_BITS: usize = 16;
+
+/// Whether all results that depend on `value` do so by way of its rounding, or of what is computed from it, to a narrow float.
+fn is_rounded(value: Value<'_, '_>) -> bool {
+    let mut seen = HashSet::new();
+    let mut left = vec![value];
+    while let Some(value) = left.pop() {
+        for user in users(value) {
+            let Ok(result) = user.result(0) else {
+                // It is written.
+                return false;
+            };
+            let element = types::element(result.r#type());
+            let is_narrow =
+                types::is_float(element) && types::bit_width(element).is_some_and(|bits| bits <= NARROW_BITS);
+            if op_name(user) == "arith.truncf" && is_narrow {
+                continue;
+            }
+            left.extend(
+                user.results()
+                    .map(Value::from)
+                    .filter(|result| seen.insert(key(*result))),
+            );
+        }
+    }
+    true
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use norma_bundle::manifest::Tensor;
-use norma_oracle::memory::{Image, Images};
+use norma_oracle::memory::{Image, Images, poison_unwritten_holes};
 use norma_oracle::problem::Problem;
 use norma_simulator::memory::{Buffer, BufferAccess, Contents, Memory};
 use norma_simulator::{Finding, Options, Progress};
@@ -119,6 +119,15 @@ pub fn run(
             .filter(|_| memory.access(index) == BufferAccess::Output);
         let image = given_up.cloned().unwrap_or_else(|| image(&memory, index));
         run.images.insert(name, image);
+    }
+    for output in &problem.function.outputs {
+        let input = output.may_alias.as_ref().filter(|_| is_in_place(options));
+        if let (Some(before), Some(after)) = (
+            input.and_then(|input| inputs.get(input)),
+            run.images.get_mut(&output.name),
+        ) {
+            poison_unwritten_holes(problem, output, before, after);
+        }
     }
     for (name, workspace) in places.workspaces {
         if workspace.init.is_zero() {
