@@ -1753,6 +1753,10 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     range allows that. A vector for which it may hold in part is moved as a whole
     under a predicate or, after a branch, element by element.
 
+    Reductions of 32-bit integers over all lanes of a warp are one `redux.sync`.
+    Maxima and minima of widened 16-bit floats within a thread are taken before
+    they are widened, which is exact, and two at a time.
+
     **Requires** kernels that are `gpu.func` with `gl.num_warps` and
     `gl.launch`, reductions and conversions within a warp
     (`gl-expand-reductions`, `gl-expand-conversions`), and shared memory with

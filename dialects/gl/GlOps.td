@@ -650,7 +650,6 @@ def Gl_TensorMapOp : Gl_Op<"tensor_map", [Pure,
     Constraints:
     - C1: the buffer has 1 to 5 axes, and the box has an extent from 1 to 256 for each; along the last axis, whose
       stride is 1, the box has a multiple of 16 bytes.
-      is 1, it has a multiple of 16 bytes.
 
     Example: `%map = gl.tensor_map %x : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>`
   }];

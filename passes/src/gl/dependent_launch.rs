@@ -3,8 +3,8 @@
 //!
 //! Matches kernels whose `gl.launch` says `dependent_launch`. Such a kernel may read what the preceding kernels wrote, and
 //! write what they still read; so every path waits before its first access to global memory, each partition of warps for
-//! itself, unless a producer tells it (`told`). The following kernel may start once the last loop has ended, which leaves nothing more to be read: its CTAs take the
-//! places that become free, and wait in turn. A kernel without a loop lets it start at once.
+//! itself, unless a producer tells it (`told`). The following kernel may start once the last loop has ended, which leaves nothing
+//! more to be read: its CTAs take the places that become free, and wait in turn. A kernel without a loop lets it start at once.
 //!
 //! ptxas may move loads that it takes to be of constant memory (`ld.global.nc`) ahead of the wait, so `convert-gl-to-nvvm`
 //! marks no parameter of such kernels `noalias` or `readonly`.
