@@ -685,6 +685,53 @@ def NormNarrowComparisons : RustPass<"norm-narrow-comparisons"> {
   let dependentDialects = ["arith"];
 }
 
+def NormStageReductions : RustPass<"norm-stage-reductions", "builtin.module"> {
+  let summary = "Reduce the dims on both sides of a kept one in two kernels";
+  let description = [{
+    GroupNorm with the channels last reduces the pixels of an image and the few channels of a group, and keeps the groups between them.
+    A CTA that reduces both reads pieces as short as a group, 20 bytes for 10 channels of bf16, in accesses no wider than what divides
+    them. Channels that are kept while pixels are reduced are neighbours of the next group's: rows of 640 bytes.
+
+    **Requires** kernels that have not been tiled.
+
+    **Guarantees** that such a kernel, where the cost model expects more time of it than its bytes take twice, is three: one that
+    reduces the outer dims and leaves a partial result for each point of the inner one in scratch, one that combines these and
+    leaves the results in scratch, again one for each point of the inner dim, and one that computes what needs them. A kernel
+    without values that need the results at the points again is two. None has a schedule. `norm-normalize-space` merges the inner
+    dim with its neighbour afterwards.
+
+    **Leaves alone** kernels with a schedule, those that `given` names or all if it has a schedule for any kernel, and kernels whose
+    reductions range over different dims or depend on one another and cannot be merged.
+
+    ```mlir
+    norm.kernel @f_0(%x: memref<32x4096x32x10xf32>, %y: memref<32x32xf32>) space(%n = 32, %p = 4096, %g = 32, %c = 10) {
+      %0 = norm.read %x[%n, %p, %g, %c] : memref<32x4096x32x10xf32>
+      %1 = norm.reduce add %0 over(%p, %c) : f32
+      norm.write %1, %y[%n, %g] : memref<32x32xf32>
+    }
+    ==>
+    norm.kernel @f_0(%x: memref<32x4096x32x10xf32>, %s: memref<32x32x10xf32>) space(%n = 32, %p = 4096, %g = 32, %c = 10) {
+      %0 = norm.read %x[%n, %p, %g, %c] : memref<32x4096x32x10xf32>
+      %1 = norm.reduce add %0 over(%p) : f32
+      norm.write %1, %s[%n, %g, %c] : memref<32x32x10xf32>
+    }
+    norm.kernel @f_0_finish(%y: memref<32x32xf32>, %s: memref<32x32x10xf32>) space(%n = 32, %g = 32, %c = 10) {
+      %0 = norm.read %s[%n, %g, %c] : memref<32x32x10xf32>
+      %1 = norm.reduce add %0 over(%c) : f32
+      norm.write %1, %y[%n, %g] : memref<32x32xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "The target whose facts the model uses">,
+    Option<"given", "given", "std::string", /*default=*/"\"\"",
+           "Schedules that the user gives, as for norm-select-schedule: their kernels stay as they are">,
+    Option<"explain", "explain", "bool", /*default=*/"false", "Say in remarks which kernels became several, and why">
+  ];
+  let statistics = [Statistic<"numStaged", "num-staged", "Kernels that reduce in two stages now">];
+  let dependentDialects = ["norm", "affine", "arith", "memref"];
+}
+
 def NormSelectSchedule : RustPass<"norm-select-schedule", "builtin.module"> {
   let summary = "Give kernels schedules, by a cost model or as the user says";
   let description = [{

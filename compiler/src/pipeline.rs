@@ -53,6 +53,8 @@ const STEPS: &[Step] = &[
         // An input of this level may have outputs to split off too; for others the pass finds nothing left to split.
         passes: &[
             "norm-split-outputs",
+            "norm-stage-reductions{target=$target given=$schedule explain=$explain}",
+            "norm-normalize-space",
             "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",
             "norm-split-reductions",
@@ -173,7 +175,9 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
     let all = options.schedules.iter().map(String::as_str);
     let pass = match joined(all.clone().collect()) {
         Some(all) => pass.replace("$schedule", &all),
-        None => pass.replace(" schedule=$schedule absent=true", ""),
+        None => pass
+            .replace(" schedule=$schedule absent=true", "")
+            .replace(" given=$schedule", ""),
     };
     let named = all.filter(|entry| given::Entry::parse(entry).kernel.is_some());
     let pass = match joined(named.collect()) {

@@ -25,4 +25,5 @@ pub(crate) mod select_schedule;
 pub(crate) mod shard;
 pub(crate) mod split_outputs;
 pub(crate) mod split_reductions;
+pub(crate) mod stage_reductions;
 pub(crate) mod tile;

@@ -169,12 +169,12 @@ norm.kernel @apart_by_second_read(%x: memref<4x8xf32>, %y: memref<4x8xf32>) spac
 // The axes after joined ones move up, and so do their sizes and affine coordinates.
 // CHECK-LABEL: norm.kernel @affine(
 // CHECK-SAME: %[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?x?x4xf32>)
-// CHECK-SAME: space(%[[M:.*]] = dim(%[[X]], 0), %[[Q:.*]] = dim(%[[X]], 1) floordiv 4, %[[J:.*]] = 4)
-// CHECK: norm.read %[[X]][%[[M]], %[[Q]] * 4 + %[[J]]] : memref<?x?xf32>
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[X]], 0), %[[Q:.*]] = dim(%[[X]], 1) floordiv 5, %[[J:.*]] = 4)
+// CHECK: norm.read %[[X]][%[[M]], %[[Q]] * 5 + %[[J]]] : memref<?x?xf32>
 // CHECK: norm.write %{{.*}}, %[[Y]][%[[M]], %[[Q]], %[[J]]] : memref<?x?x4xf32>
 norm.kernel @affine(%x: memref<?x?x?xf32>, %y: memref<?x?x?x4xf32>)
-    space(%a = dim(%x, 0), %b = dim(%x, 1), %q = dim(%x, 2) floordiv 4, %j = 4) {
-  %0 = norm.read %x[%a, %b, %q * 4 + %j] : memref<?x?x?xf32>
+    space(%a = dim(%x, 0), %b = dim(%x, 1), %q = dim(%x, 2) floordiv 5, %j = 4) {
+  %0 = norm.read %x[%a, %b, %q * 5 + %j] : memref<?x?x?xf32>
   norm.write %0, %y[%a, %b, %q, %j] : memref<?x?x?x4xf32>
 }
 
@@ -260,4 +260,31 @@ norm.kernel @of_a_guard(%x: memref<4x5xf32>, %y: memref<f32>) space(%a = 4, %b =
   %0 = norm.read %x[%a, %b] : memref<4x5xf32>
   %1 = norm.reduce add %0 over(%a, %b) : f32
   norm.write %1, %y[] : memref<f32>
+}
+
+// -----
+
+// Two dims that lie along one axis, and along two of another buffer, are one.
+// CHECK-LABEL: norm.kernel @along_one_axis(
+// CHECK-SAME: %x: memref<8x320xf32>, %w: memref<320xf32>, %y: memref<8x320xf32>)
+// CHECK-SAME: space(%n = 8, %[[C:.*]] = 320)
+// CHECK: norm.read %x[%n, %[[C]]]
+// CHECK: norm.read %w[%[[C]]]
+// CHECK: norm.write %{{.*}}, %y[%n, %[[C]]]
+norm.kernel @along_one_axis(%x: memref<8x320xf32>, %w: memref<320xf32>, %y: memref<8x32x10xf32>)
+    space(%n = 8, %g = 32, %c = 10) {
+  %0 = norm.read %x[%n, %g * 10 + %c] : memref<8x320xf32>
+  %1 = norm.read %w[%g * 10 + %c] : memref<320xf32>
+  %2 = arith.addf %0, %1 : f32
+  norm.write %2, %y[%n, %g, %c] : memref<8x32x10xf32>
+}
+
+// -----
+
+// Steps that are not the extent leave gaps.
+// CHECK-LABEL: norm.kernel @with_gaps(
+// CHECK-SAME: space(%n = 8, %g = 32, %c = 10)
+norm.kernel @with_gaps(%x: memref<8x384xf32>, %y: memref<8x32x10xf32>) space(%n = 8, %g = 32, %c = 10) {
+  %0 = norm.read %x[%n, %g * 12 + %c] : memref<8x384xf32>
+  norm.write %0, %y[%n, %g, %c] : memref<8x32x10xf32>
 }

@@ -13,32 +13,25 @@
 //! launch.
 
 pub(super) mod come_back;
+pub(super) mod partials;
 mod parts;
-mod scratch;
+pub(super) mod scratch;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use melior::ir::{
-    Attribute, OperationRef, Value, attribute::FlatSymbolRefAttribute, operation::OperationLike,
-};
+use melior::ir::{Attribute, OperationRef, attribute::FlatSymbolRefAttribute, operation::OperationLike};
 use norma_dialects::{
     attributes,
-    norm::{KernelOp, LaunchOp, Level, ReduceOp, WriteOp},
+    norm::{KernelOp, LaunchOp, Level, ReduceOp},
 };
+use partials::Partial;
 use parts::Parts;
 use scratch::Scratch;
 
-use super::{
-    kernel_copy::copy_kernel,
-    kernel_names::KernelNames,
-    launches::Launches,
-    merge_reductions::{Meeting, Partition, merge_groups},
-    scratch_names::ScratchNames,
-};
+use super::{kernel_names::KernelNames, launches::Launches, scratch_names::ScratchNames};
 use crate::{
     kernel::{
-        reductions,
-        signature::{Left, drop_dead, drop_unused},
+        signature::{Left, drop_unused},
         space::Space,
         space_rewrite::replace_space,
     },
@@ -46,7 +39,7 @@ use crate::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
-        values::{key, uses},
+        values::uses,
         walk,
     },
     schedule::{
@@ -163,7 +156,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         }
         plan::check(&space, &self.mapping).map_err(|reason| reason.at(location))?;
         mark(self.kernel);
-        come_back::take_out(self.kernel, self.dim, come_back::Writes::Waiting, made)?;
+        come_back::take_out(self.kernel, self.dim, come_back::Writes::Waiting, &[], made)?;
         // The kernel that is left may have lost dims before the split one.
         match Self::of(self.kernel)? {
             Some(split) => split.take_apart(made),
@@ -178,23 +171,11 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         replace_space(&space, &new)?;
         mark(self.kernel);
         if self.mapping.merges_at(Level::Split) {
-            let kernel = self.kernel;
-            merge_groups(
-                || Space::of(kernel),
-                |space, lead| {
-                    let is_part = |dim: &Value<'c, 'a>| *dim == space.dims[part];
-                    let (parts, within) = lead.dims().into_iter().partition::<Vec<_>, _>(is_part);
-                    (!parts.is_empty()).then_some(Partition {
-                        within,
-                        meetings: vec![Meeting::Together(parts)],
-                    })
-                },
-            )?;
-            drop_dead(self.kernel)?;
+            partials::merge(self.kernel, part)?;
         }
         let space = Space::of(self.kernel)?;
-        let partials = partials(&space, part)?;
-        let finish = self.finish_kernel(&partials, part, made)?;
+        let partials = partials::of(&space, part, partials::Order::PartsFirst)?;
+        let finish = partials::finish(self.kernel, &partials, part, made)?;
         let partial = self.partial_kernel(&partials, part, factors)?;
         let scratch = partials.into_iter().flat_map(|partial| partial.scratch);
         let kernels = [(self.kernel.sym_name()?.to_owned(), partial), finish];
@@ -214,33 +195,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         part: usize,
         factors: Vec<Vec<Factor>>,
     ) -> Result<Left, PassError<'c>> {
-        let space = Space::of(self.kernel)?;
-        // What depends on the results belongs to the second kernel.
-        let reductions = partials
-            .iter()
-            .map(|partial| partial.reduction)
-            .collect::<Vec<_>>();
-        for position in behind(&space, &reductions).iter().rev() {
-            Builder::before(space.ops[*position]).erase(space.ops[*position]);
-        }
-        for partial in partials {
-            let reduce = partial.reduce(&space)?;
-            let dims = reduce.dims().into_iter().filter(|dim| *dim != space.dims[part]);
-            let dims = dims.collect::<Vec<_>>();
-            // Where the reduction is over the parts alone, its operands are the partial results.
-            let values = match dims.is_empty() {
-                true => reduce.values(),
-                false => {
-                    let b = Builder::before(reduce.op());
-                    reductions::set_operands(&b, reduce.op(), &reduce.values(), &dims, None);
-                    reduce.results()
-                }
-            };
-            for (scratch, value) in partial.scratch.iter().zip(values) {
-                scratch.write(self.kernel, value)?;
-            }
-        }
-        drop_dead(self.kernel)?;
+        partials::leave(self.kernel, partials, part)?;
         let mut mapping = self.mapping.clone();
         mapping.spread.splice(self.dim..=self.dim, factors);
         // The split factor of another dim, over which this kernel no longer reduces, only spreads it over CTAs.
@@ -258,44 +213,6 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         }
         respread(self.kernel, mapping)
     }
-
-    /// Adds the kernel that combines the partial results and computes what depends on them; its arguments are those of the kernel and
-    /// then the scratch. Returns its name and which of its arguments are left.
-    fn finish_kernel(
-        &self,
-        partials: &[Partial<'c>],
-        part: usize,
-        made: &mut Made<'c, 'a>,
-    ) -> Result<(String, Left), PassError<'c>> {
-        let name = made.names.like(&format!("{}_finish", self.kernel.sym_name()?));
-        let beside = Builder::after(self.kernel.op());
-        let copy = copy_kernel(&beside, self.kernel, &name)?;
-        beside.remove_attribute(copy.op(), "schedule");
-        let space = Space::of(copy)?;
-        let reductions = partials
-            .iter()
-            .map(|partial| partial.reduction)
-            .collect::<Vec<_>>();
-        let needed = behind(&space, &reductions);
-        let is_others =
-            |position: &usize| WriteOp::from_op(space.ops[*position]).is_some() && !needed.contains(position);
-        for position in (0..space.ops.len()).filter(is_others) {
-            beside.erase(space.ops[position]);
-        }
-        for partial in partials {
-            let reduce = partial.reduce(&space)?;
-            let reads = partial
-                .scratch
-                .iter()
-                .map(|scratch| scratch.read(copy, reduce.op()));
-            let reads = reads.collect::<Result<Vec<_>, _>>()?;
-            let b = Builder::before(reduce.op());
-            reductions::set_operands(&b, reduce.op(), &reads, &[space.dims[part]], None);
-        }
-        drop_dead(copy)?;
-        let left = drop_unused(copy)?;
-        Ok((name, left))
-    }
 }
 
 /// Marks a kernel with guards as one whose accesses were checked before it was split.
@@ -310,42 +227,8 @@ pub(super) fn mark(kernel: KernelOp<'_, '_>) {
     }
 }
 
-/// A reduction over the parts, and the scratch for the partial results of each part.
-struct Partial<'c> {
-    /// Its position in the body.
-    reduction: usize,
-    /// One for each value.
-    scratch: Vec<Scratch<'c>>,
-}
-
-impl<'c> Partial<'c> {
-    fn reduce<'a>(&self, space: &Space<'c, 'a>) -> Result<ReduceOp<'c, 'a>, PassError<'c>>
-    where
-        'c: 'a,
-    {
-        let op = space.ops[self.reduction];
-        let reduce = ReduceOp::from_op(op);
-        Ok(reduce.ok_or_else(|| Diagnostic::internal(op.location(), "expected a reduction"))?)
-    }
-}
-
-/// The reductions over the dim of the parts.
-fn partials<'c: 'a, 'a>(space: &Space<'c, 'a>, part: usize) -> Result<Vec<Partial<'c>>, PassError<'c>> {
-    let mut partials = Vec::new();
-    for reduction in reductions_over(space, part) {
-        let mut scratch = Vec::new();
-        for result in space.ops[reduction].results() {
-            let result = Value::from(result);
-            let dims = [part].into_iter().chain(space.dims_of(result)).collect();
-            scratch.push(Scratch::of(space, result, dims));
-        }
-        partials.push(Partial { reduction, scratch });
-    }
-    Ok(partials)
-}
-
 /// Positions of the reductions over a dim.
-fn reductions_over(space: &Space<'_, '_>, dim: usize) -> Vec<usize> {
+pub(super) fn reductions_over(space: &Space<'_, '_>, dim: usize) -> Vec<usize> {
     let ranges = |position: &usize| {
         ReduceOp::from_op(space.ops[*position])
             .is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim))
@@ -377,7 +260,7 @@ fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, 
 /// Replaces each launch of `kernel` by launches of `kernels`, one after the other, before which it allocates the scratch between them.
 /// The arguments were `num_buffers` buffers and the scalars; those of each of `kernels` are what it has left of these buffers, of the
 /// scratch and of the scalars.
-fn add_launches<'c: 'a, 'a>(
+pub(super) fn add_launches<'c: 'a, 'a>(
     made: &mut Made<'c, 'a>,
     kernel: KernelOp<'c, 'a>,
     num_buffers: usize,
@@ -405,21 +288,4 @@ fn add_launches<'c: 'a, 'a>(
         b.erase(launch.op());
     }
     Ok(())
-}
-
-/// Positions of the ops that depend on one of `reductions`, without these.
-fn behind(space: &Space<'_, '_>, reductions: &[usize]) -> BTreeSet<usize> {
-    let mut made = HashSet::new();
-    let mut behind = BTreeSet::new();
-    for (position, op) in space.ops.iter().enumerate() {
-        let is_reduction = reductions.contains(&position);
-        let depends = op.operands().any(|operand| made.contains(&key(operand)));
-        if is_reduction || depends {
-            made.extend(op.results().map(|result| key(result.into())));
-        }
-        if depends && !is_reduction {
-            behind.insert(position);
-        }
-    }
-    behind
 }

@@ -29,7 +29,8 @@ use norma_targets::Target;
 use super::{facts::Facts, mapping::Mapping};
 use candidate::Candidate;
 use kernel::Kernel;
-pub use measured::KERNEL_US;
+pub use launches::staged_us;
+pub use measured::{KERNEL_US, RUN};
 pub use ranking::{Assembled, cheapest, ranked};
 
 /// The expected cost of a candidate.

@@ -1,10 +1,10 @@
 //! Decides which adjacent dims of a space can be merged, on a copy of what the kernel says about them.
 //!
 //! Dims `p` and `q`, adjacent in this order, can be merged if every access that uses either has them as the plain coordinates of two
-//! adjacent axes that can be joined, every reduction and scan has both or neither, nothing computes with their coordinates, and no guard
-//! is over them. The
-//! coordinate of the joined axis is `p * size(q's axis) + q`, so that size has to be q's extent: a read might otherwise use only a
-//! part of its buffer. A write needs no proof, as it covers its buffer.
+//! adjacent axes that can be joined, or has `p * extent(q) + q` as the coordinate of one axis, every reduction and scan has both or
+//! neither, nothing computes with their coordinates, and no guard is over them. The coordinate of the joined axis is
+//! `p * size(q's axis) + q`, so that size has to be q's extent: a read might otherwise use only a part of its buffer. A write needs no
+//! proof, as it covers its buffer.
 
 use std::collections::BTreeSet;
 
@@ -124,17 +124,32 @@ impl<'c> Mergeable<'c> {
                 size.1 -= 1;
             }
         }
+        let both = self.both(p, q);
+        let merged = AffineExpr::dim(self.context, p);
         for access in &mut self.accesses {
             if let Some(axis) = joined[access.buffer] {
                 access.coordinates.remove(axis + 1);
+            }
+            for coordinate in &mut access.coordinates {
+                if Some(*coordinate) == both {
+                    *coordinate = merged;
+                }
             }
         }
         Some(())
     }
 
+    /// The coordinate of an axis along which `p` and `q` lie, `p * extent(q) + q`, if the extent is known.
+    fn both(&self, p: usize, q: usize) -> Option<AffineExpr<'c>> {
+        let dim = |dim: usize| AffineExpr::dim(self.context, dim);
+        let extent = self.extents[q];
+        extent.is_constant().then(|| dim(p) * extent + dim(q))
+    }
+
     /// The axes that `p` and `q` are the coordinates of; `None` if an access uses the two in another way, or if accesses of one buffer
     /// differ in these axes.
     fn joined_axes(&self, p: usize, q: usize) -> Option<Joined> {
+        let both = self.both(p, q);
         let mut joined: Vec<Option<Option<usize>>> = vec![None; self.buffers.len()];
         for access in &self.accesses {
             let is_used = |axis: &usize| {
@@ -148,6 +163,7 @@ impl<'c> Mergeable<'c> {
             let axes = (0..access.coordinates.len()).filter(is_used).collect::<Vec<_>>();
             let axis = match axes[..] {
                 [] => None,
+                [axis] if Some(access.coordinates[axis]) == both => None,
                 [outer, inner] if inner == outer + 1 && is_plain(outer, p) && is_plain(inner, q) => {
                     Some(outer)
                 }

@@ -31,7 +31,7 @@ pub(super) fn take_apart<'c: 'a, 'a>(
     mark(kernel);
     let mut made = Made::of(module)?;
     for dim in crossing {
-        if let Some(apart) = come_back::take_out(kernel, dim, come_back::Writes::All, &mut made)? {
+        if let Some(apart) = come_back::take_out(kernel, dim, come_back::Writes::All, &[], &mut made)? {
             return Ok(Some(apart));
         }
     }

@@ -32,11 +32,12 @@ pub(in crate::norm) enum Writes {
 }
 
 /// Takes writes that vary over `dim` out of the kernel, if any of them depends on reductions over it. Returns the kernel that they are
-/// in now; `None` if none does.
+/// in now; `None` if none does. Scratch has an element for each point of the dims that a value varies over and of the dims `also`.
 pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     kernel: KernelOp<'c, 'a>,
     dim: usize,
     taken: Writes,
+    also: &[usize],
     made: &mut Made<'c, 'a>,
 ) -> Result<Option<KernelOp<'c, 'a>>, PassError<'c>> {
     let space = Space::of(kernel)?;
@@ -83,8 +84,9 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     let mut scratch = Vec::new();
     for (position, result) in &results {
         let value = Value::from(space.ops[*position].result(*result)?);
-        let dims = space.dims_of(value).into_iter().collect();
-        scratch.push(Scratch::of(&space, value, dims));
+        let varies = space.dims_of(value).into_iter();
+        let dims = varies.chain(also.iter().copied()).collect::<BTreeSet<_>>();
+        scratch.push(Scratch::of(&space, value, dims.into_iter().collect()));
     }
 
     let name = made.names.like(&format!("{}_apply", kernel.sym_name()?));

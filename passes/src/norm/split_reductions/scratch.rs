@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The scratch of one value of a kernel: an element for each point of some dims.
-pub(super) struct Scratch<'c> {
+pub(in crate::norm) struct Scratch<'c> {
     element: Type<'c>,
     /// The dims, as positions in the kernel's space.
     dims: Vec<usize>,

@@ -8,7 +8,7 @@ use super::{
     accesses::AccessUse,
     instructions,
     mapped::Mapped,
-    measured::{BYTES_IN_FLIGHT, WARP},
+    measured::{BYTES_IN_FLIGHT, SQUEEZED, WARP},
     registers,
 };
 
@@ -31,13 +31,19 @@ impl<'a> Candidate<'a> {
     pub(super) fn of(mapped: Mapped<'a>, target: &'a Target, assembled: Option<u64>) -> Option<Self> {
         let registers = assembled.unwrap_or_else(|| registers::estimate(&mapped));
         let registers = registers.next_multiple_of(REGISTER_UNIT);
-        let by_registers = target.resident_ctas(mapped.threads_with_producers(), registers);
-        let fit = by_registers.min(by_shared_memory(&mapped, target));
-        // A bound on registers may ask for fewer CTAs than the estimate allows.
-        let resident = match u64::try_from(mapped.mapping.min_ctas_per_sm) {
-            Ok(bound) if bound > 0 => fit.min(bound),
-            _ => fit,
+        let by_registers = |registers| target.resident_ctas(mapped.threads_with_producers(), registers);
+        let held = match (
+            by_registers(registers),
+            u64::try_from(mapped.mapping.min_ctas_per_sm),
+        ) {
+            (1, Ok(2)) if assembled.is_none() && is_squeezable(&mapped) => {
+                by_registers(squeezed(registers)).min(2)
+            }
+            // A bound on registers may ask for fewer CTAs than the estimate allows.
+            (held, Ok(bound)) if bound > 0 => held.min(bound),
+            (held, _) => held,
         };
+        let resident = held.min(by_shared_memory(&mapped, target));
         let is_held = resident > 0 && registers <= u64::from(target.registers_per_thread);
         is_held.then(|| Self {
             mapped,
@@ -49,9 +55,20 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// Returns the candidate with registers bounded so that an SM holds `resident` CTAs, which must not be more than it holds now.
+    /// Returns the candidate with registers bounded so that an SM holds `resident` CTAs: no more than it holds now, or two if
+    /// [`Self::is_alone_unless_squeezed`].
     pub(super) fn bounded(self, resident: u64) -> Self {
         Self { resident, ..self }
+    }
+
+    /// Whether an SM holds two CTAs, not one, if ptxas takes [`SQUEEZED`] of the registers that it is expected to take.
+    pub(super) fn is_alone_unless_squeezed(&self) -> bool {
+        let held = self
+            .target
+            .resident_ctas(self.mapped.threads_with_producers(), squeezed(self.registers));
+        self.resident == 1
+            && held.min(by_shared_memory(&self.mapped, self.target)) > 1
+            && is_squeezable(&self.mapped)
     }
 
     /// The accesses, and the sectors that they take.
@@ -119,6 +136,17 @@ impl<'a> Candidate<'a> {
     pub(super) fn needed(&self) -> f64 {
         BYTES_IN_FLIGHT * bandwidth_per_sm(self.target) / bandwidth_per_sm(&SM_90A)
     }
+}
+
+/// Whether a second CTA on an SM is worth fewer registers than the model expects: where a walk that holds its rows waits for the loads
+/// of each step, and nothing else keeps memory busy meanwhile.
+fn is_squeezable(mapped: &Mapped<'_>) -> bool {
+    mapped.reduces_in_steps() && !mapped.is_ringed() && !mapped.mapping.prefetches()
+}
+
+/// The registers with which ptxas may manage where it is expected to take `registers`.
+fn squeezed(registers: u64) -> u64 {
+    (registers as f64 * SQUEEZED) as u64 / REGISTER_UNIT * REGISTER_UNIT
 }
 
 /// Returns the number of CTAs whose rings fit in an SM's shared memory.

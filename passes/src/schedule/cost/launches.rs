@@ -1,8 +1,13 @@
 //! Terms of CTAs and kernels as a whole: how they fill the SMs, and what starting them takes.
 
 use norma_dialects::norm::Level;
+use norma_targets::Target;
 
-use super::{super::facts::Reduction, candidate::Candidate, measured::*};
+use super::{
+    super::facts::{Facts, Reduction},
+    candidate::Candidate,
+    measured::*,
+};
 
 /// Waves: SMs that run dry while others start new CTAs, in per cent of a copy's time. CTAs that walk through rings have equal
 /// shares of all rows, so that those of the last wave take as long as the first ones.
@@ -65,6 +70,26 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
         kernels * KERNEL_US + END_OF_PART_US * warps.log2(),
         100.0 * (1.0 + read_again) * parts * scratch / mapped.bytes,
     )
+}
+
+/// Microseconds in which three kernels reduce in two stages, over the dim `inner` in the second, and compute what needs the results
+/// (`norm-stage-reductions`), or two if nothing is needed again. The reads that are reduced are made twice, both times in long rows;
+/// partial results and results are written and read again, one for each point of `inner`.
+pub fn staged_us(facts: &Facts, inner: usize, target: &Target) -> f64 {
+    let (read, written) = facts.traffic();
+    let left = |reduction: &Reduction| {
+        let dims = (0..facts.dims.len()).filter(|dim| reduction.keeps[*dim] || *dim == inner);
+        let points = dims.map(|dim| facts.dims[dim].extent as f64).product::<f64>();
+        points * reduction.bytes as f64
+    };
+    let scratch = 2.0 * facts.reductions.iter().map(left).sum::<f64>();
+    let comes_back = facts.dims.iter().any(|dim| dim.is_revisited);
+    let (bytes, kernels) = match comes_back {
+        true => (2.0 * read + written + 2.0 * scratch, 3.0),
+        false => (read + written + scratch, 2.0),
+    };
+    let speed = target.part.bandwidth * target.part.copy_efficiency;
+    1e6 * bytes / speed * STAGED + kernels * KERNEL_US
 }
 
 /// Returns the number of points that the kernel which combines partial results is spread over: the points of the dims that all

@@ -218,6 +218,12 @@ impl<'a> Mapped<'a> {
         self.facts.reductions.iter().map(warps).max().unwrap_or(1)
     }
 
+    /// Groups of warps of a CTA that have different steps' points of the dims that it walks over: different rows of a tile.
+    pub(super) fn groups_of_walk(&self) -> u64 {
+        let walked = self.dims.iter().filter(|dim| dim.is_looped);
+        walked.map(|dim| dim.warps).product()
+    }
+
     /// CTAs that share the points of a reduced dim.
     pub(super) fn parts(&self) -> f64 {
         self.mapping.extent(Level::Split) as f64

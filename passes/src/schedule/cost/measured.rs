@@ -228,12 +228,20 @@ pub const BASE_REGISTERS_OF_RING: u64 = 30;
 /// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes 32, 40, 48
 /// and 63 for 1, 2, 3 and 4 vectors of bf16 row and weight.
 pub const BASE_REGISTERS: u64 = 24;
+/// The share of the registers that the model expects of a walk that holds rows with which ptxas may manage. For 24 walks over 4095 to
+/// 5125 columns it took 0.85 to 1.1 of them (ptxas 13.0), and one more CTA on an SM decides: LayerNorm's gradient over 4097 columns
+/// reaches 2503 GB/s with two CTAs of 117 registers, where 133 were expected, and 1565 with one (H100). The assembler finds out which
+/// bounds spill.
+pub const SQUEEZED: f64 = 0.9;
 /// Registers for each row of a thread with alignment peeling, whose ends have addresses and predicates of their own: for RMSNorm
 /// over 4097 columns, two accesses of each row, ptxas takes 40, 59 and 102 registers with one, two and four rows.
 pub const REGISTERS_OF_ALIGNED_ROWS: u64 = 8;
 /// Microseconds of one kernel beyond its bytes: launch and drain. A copy of 16 MB takes 2.3 us longer than its share of one
 /// of 2 GB.
 pub const KERNEL_US: f64 = 2.3;
+/// What the kernels of reductions in two stages take, as a multiple of a copy of the same bytes: sums over rows and elementwise kernels
+/// take 1.0 to 1.05.
+pub const STAGED: f64 = 1.05;
 /// The exchange between the warps of a CTA at the end of its part of a split reduction, for each doubling of the warps, in
 /// microseconds: the parts are of one wave and end together, so that nothing hides it. A sum over 32768 rows of 4096 columns takes
 /// 72 us with 8 warps, 66 with 4 and 65 with 2.

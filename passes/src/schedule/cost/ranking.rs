@@ -134,6 +134,13 @@ fn judged<T>(
         };
         if !bounds_registers(&expected) {
             let found = judge(&expected);
+            if expected.is_alone_unless_squeezed() {
+                let with_bound = Mapping {
+                    min_ctas_per_sm: 2,
+                    ..mapping.clone()
+                };
+                add(with_bound, judge(&expected.bounded(2)));
+            }
             add(mapping, found);
             continue;
         }

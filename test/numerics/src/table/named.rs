@@ -239,6 +239,16 @@ const AXES: &[Call] = &[
         results: &[("y", "?xNx6xY")],
         ..Call::PLAIN
     },
+    // Of 10 channels in a group no vector is wider than two: pixels and channels are reduced by kernels of their own.
+    Call {
+        name: "group_norm of short groups in two stages",
+        op: "group_norm",
+        x: "?x?x60xX",
+        operands: &[("weight", "60xX"), ("bias", "60xf32")],
+        attributes: "groups = 6, channel_axis = -1",
+        results: &[("y", "?x?x60xY"), ("mean", "?x6xA"), ("rstd", "?x6xA")],
+        ..Call::PLAIN
+    },
     Call {
         name: "group_norm of single channels",
         op: "group_norm",

@@ -1,0 +1,174 @@
+//! `norm-stage-reductions`: reductions over the dims on both sides of a kept one become reductions of two stages, in kernels of their
+//! own.
+//!
+//! GroupNorm with the channels last reduces pixels, which are far apart, and the few channels of a group, which are neighbours; the
+//! groups between them are kept. One kernel reads pieces of memory no longer than a group, with vectors that have to divide it: 20
+//! bytes in accesses of 4 for 10 channels of bf16. Where channels are kept while pixels are reduced, they and the groups are one dim
+//! for that kernel, and a second one combines the channels. What needs the results at each point is a third kernel, over the same long
+//! rows, for which the second one leaves the results in scratch, one for each channel.
+//!
+//! That is worth it where one kernel is expected to take longer than three, which read the tensor twice.
+
+use melior::ir::{OperationRef, operation::OperationLike};
+use norma_dialects::norm::KernelOp;
+use norma_targets::Target;
+
+use super::split_reductions::{
+    Made, add_launches, come_back, mark,
+    partials::{self, Order},
+    reductions_over,
+};
+use crate::{
+    kernel::{positions::Positions, signature::drop_unused, space::Space},
+    mlir::{
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassResult},
+        walk,
+    },
+    schedule::{
+        candidates::candidates,
+        cost::{Assembled, RUN, cheapest, staged_us},
+        facts::{Access, Facts, Reduction, Use},
+        given, plan,
+    },
+    table::{NormStageReductions, NormStageReductionsStatistic},
+};
+
+/// By how much one kernel must be expected to take longer: expectations are off by a few per cent.
+const GAIN: f64 = 1.1;
+
+pub(crate) fn run<'c>(
+    module: OperationRef<'c, '_>,
+    cx: &PassContext<'c, NormStageReductions>,
+) -> PassResult<'c> {
+    let options = cx.options();
+    let target =
+        Target::parse(&options.target).map_err(|error| Diagnostic::user(module.location(), &error))?;
+    let given = given::entries(&options.given);
+    let mut made = Made::of(module)?;
+    for kernel in walk::named(module, KernelOp::NAME)
+        .into_iter()
+        .filter_map(KernelOp::from_op)
+    {
+        let name = kernel.sym_name()?;
+        let is_given = given
+            .iter()
+            .any(|entry| entry.kernel.is_none_or(|kernel| kernel == name));
+        let is_scheduled = kernel.schedule().is_some() || kernel.alternatives().is_some();
+        if is_given || is_scheduled || kernel.roles().is_some() {
+            continue;
+        }
+        let space = Space::of(kernel)?;
+        let facts = Facts::of(&space)?;
+        let Some(stages) = Stages::of(&facts) else {
+            continue;
+        };
+        let staged = staged_us(&facts, stages.inner, target);
+        let is_legal = |mapping: &_| plan::check(&space, mapping).is_ok();
+        let offered = candidates(&facts, target);
+        let one = cheapest(&facts, offered, target, &Assembled::default(), is_legal);
+        let one = one.map(|(_, cost)| cost.total());
+        if one.is_some_and(|one| one <= GAIN * staged) {
+            continue;
+        }
+        if options.explain {
+            let one = one.map_or("none can be chosen".to_owned(), |one| format!("{one:.1} us"));
+            let bytes = stages.run_bytes;
+            let text = format!(
+                "its reductions take two stages, in kernels of their own, {staged:.1} us; as one kernel, which reads pieces of {bytes} \
+                 bytes, {one}"
+            );
+            cx.remark(kernel.op().location(), text);
+        }
+        stages.apply(kernel, &mut made)?;
+        cx.count(NormStageReductionsStatistic::NumStaged, 1);
+    }
+    Ok(())
+}
+
+/// The dims of reductions that can take two stages.
+struct Stages {
+    /// The reduced dim whose points are neighbours in memory.
+    inner: usize,
+    /// A reduced dim outside of the kept one that is beside the inner one.
+    outer: usize,
+    /// The bytes of the inner dim, as the reads that are reduced have them.
+    run_bytes: u64,
+}
+
+impl Stages {
+    /// Finds the dims: all reductions are over the same dims, none waits for another that it cannot be merged with, and what they read
+    /// has a kept dim directly outside of the inner one, which is shorter than memory serves best, and the outer dim beyond that.
+    fn of(facts: &Facts) -> Option<Self> {
+        let over = &facts.reductions.first()?.over;
+        let is_first = |number: &usize| facts.reductions[*number].waits_for.is_empty();
+        let joins = |reduction: &Reduction| {
+            let joined = |number: &usize| is_first(number) || reduction.follows == Some(*number);
+            let can_join = reduction.waits_for.is_empty() || reduction.follows.is_some();
+            reduction.over == *over && can_join && reduction.waits_for.iter().all(joined)
+        };
+        if !facts.reductions.iter().all(joins) || facts.dims.iter().any(|dim| dim.is_whole || dim.is_counting)
+        {
+            return None;
+        }
+        let reads = facts
+            .accesses
+            .iter()
+            .filter(|access| !access.is_write && access.contributes);
+        let bytes = |access: &Access| access.total_bytes(&facts.dims);
+        let read = reads.max_by(|a, b| bytes(a).total_cmp(&bytes(b)))?;
+        let inner = read.contiguous().filter(|dim| over[*dim])?;
+        let extent = i64::try_from(facts.dims[inner].extent).ok()?;
+        let kept = |dim: &usize| facts.dims[*dim].usage == Use::Kept && read.strides[*dim] == Some(extent);
+        let kept = (0..facts.dims.len()).find(kept)?;
+        let beyond = |dim: &usize| {
+            over[*dim] && *dim != inner && read.strides[*dim].is_none_or(|stride| stride > extent)
+        };
+        let outer = (0..facts.dims.len())
+            .filter(beyond)
+            .max_by_key(|dim| facts.dims[*dim].extent)?;
+        let run_bytes = facts.dims[inner].extent * read.bytes;
+        // The dims are neighbours in the space, so that they can be merged.
+        (kept + 1 == inner && (run_bytes as f64) < RUN).then_some(Self {
+            inner,
+            outer,
+            run_bytes,
+        })
+    }
+
+    fn apply<'c: 'a, 'a>(&self, kernel: KernelOp<'c, 'a>, made: &mut Made<'c, 'a>) -> PassResult<'c> {
+        mark(kernel);
+        let writes = come_back::Writes::Waiting;
+        come_back::take_out(kernel, self.outer, writes, &[self.inner], made)?;
+        // The kernel that is left may have lost dims.
+        let facts = Facts::of(&Space::of(kernel)?)?;
+        let Some(left) = Self::of(&facts) else {
+            let message = "expected reductions of two stages behind those that come back";
+            return Err(Diagnostic::internal(kernel.op().location(), message).into());
+        };
+        partials::merge(kernel, left.inner)?;
+        let space = Space::of(kernel)?;
+        let over_inner = reductions_over(&space, left.inner);
+        let inner = over_inner.iter().copied().collect::<Positions>();
+        let waits = |position: &usize| {
+            let mut values = space.ops[*position].operands();
+            values.any(|value| space.waits_for(value).shared(&inner).next().is_some())
+        };
+        if over_inner.iter().any(waits) {
+            let message = "expected reductions that have been merged, got one that waits for another";
+            return Err(Diagnostic::internal(space.location(), message).into());
+        }
+        let partials = partials::of(&space, left.inner, Order::AsInSpace)?;
+        let finish = partials::finish(kernel, &partials, left.inner, made)?;
+        partials::leave(kernel, &partials, left.inner)?;
+        let kernels = [(kernel.sym_name()?.to_owned(), drop_unused(kernel)?), finish];
+        let scratch = partials.into_iter().flat_map(|partial| partial.scratch);
+        add_launches(
+            made,
+            kernel,
+            space.buffers.len(),
+            &scratch.collect::<Vec<_>>(),
+            &kernels,
+        )
+    }
+}

@@ -1,0 +1,74 @@
+// Reductions over the dims on both sides of a kept one are reduced by two kernels, where one would read short pieces.
+// RUN: norma-opt %s --split-input-file --norm-stage-reductions | FileCheck %s
+// RUN: norma-opt %s --split-input-file --norm-stage-reductions='given={spread = [[grid]]}' | FileCheck %s --check-prefix=GIVEN
+// GIVEN-NOT: _finish
+
+// A sum leaves a partial result for each channel.
+// CHECK-LABEL: func.func @sums(
+// CHECK: %[[P:.*]] = memref.alloc() {{.*}} : memref<32x32x10xf32>
+// CHECK-NEXT: norm.launch @sum(%{{.*}}, %[[P]])
+// CHECK-NEXT: norm.launch @sum_finish(%{{.*}}, %[[P]])
+// CHECK: norm.kernel @sum(%x: memref<32x4096x320xbf16>, %[[P:.*]]: memref<32x32x10xf32>)
+// CHECK: %[[S:.*]] = norm.reduce add %{{.*}} over(%p)
+// CHECK-NEXT: norm.write %[[S]], %[[P]][%n, %g, %c]
+// CHECK: norm.kernel @sum_finish(%y: memref<32x32xf32>, %[[P:.*]]: memref<32x32x10xf32>)
+// CHECK-NEXT: %[[V:.*]] = norm.read %[[P]][%n, %g, %c]
+// CHECK-NEXT: %[[S:.*]] = norm.reduce add %[[V]] over(%c)
+// CHECK-NEXT: norm.write %[[S]], %y[%n, %g]
+func.func @sums(%x: memref<32x4096x320xbf16>, %y: memref<32x32xf32>) {
+  norm.launch @sum(%x, %y) : memref<32x4096x320xbf16>, memref<32x32xf32>
+  return
+}
+norm.kernel @sum(%x: memref<32x4096x320xbf16>, %y: memref<32x32xf32>) space(%n = 32, %p = 4096, %g = 32, %c = 10) {
+  %0 = norm.read %x[%n, %p, %g * 10 + %c] : memref<32x4096x320xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%p, %c) : f32
+  norm.write %2, %y[%n, %g] : memref<32x32xf32>
+}
+
+// -----
+
+// What needs the sum at its points is a third kernel, which reads the sum once for each channel.
+// CHECK-LABEL: norm.kernel @scale(
+// CHECK: norm.reduce add %{{.*}} over(%p)
+// CHECK: norm.kernel @scale_finish(
+// CHECK: %[[S:.*]] = norm.reduce add %{{.*}} over(%c)
+// CHECK-NEXT: norm.write %[[S]], %{{.*}}[%n, %g, %c]
+// CHECK: norm.kernel @scale_apply(
+// CHECK: norm.read %{{.*}}[%n, %g, %c] : memref<32x32x10xf32>
+// CHECK: norm.write %{{.*}}, %y[%n, %p, %g * 10 + %c]
+norm.kernel @scale(%x: memref<32x4096x320xbf16>, %y: memref<32x4096x320xbf16>)
+    space(%n = 32, %p = 4096, %g = 32, %c = 10) {
+  %0 = norm.read %x[%n, %p, %g * 10 + %c] : memref<32x4096x320xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%p, %c) : f32
+  %3 = arith.mulf %1, %2 : f32
+  %4 = arith.truncf %3 : f32 to bf16
+  norm.write %4, %y[%n, %p, %g * 10 + %c] : memref<32x4096x320xbf16>
+}
+
+// -----
+
+// Groups as long as a line of memory are read well by one kernel.
+// CHECK-LABEL: norm.kernel @long(
+// CHECK-NOT: norm.kernel
+norm.kernel @long(%x: memref<32x256x4096xbf16>, %y: memref<32x16xf32>) space(%n = 32, %p = 256, %g = 16, %c = 256) {
+  %0 = norm.read %x[%n, %p, %g * 256 + %c] : memref<32x256x4096xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%p, %c) : f32
+  norm.write %2, %y[%n, %g] : memref<32x16xf32>
+}
+
+// -----
+
+// The second reduction depends on the first in a way that cannot be merged.
+// CHECK-LABEL: norm.kernel @waits(
+// CHECK-NOT: norm.kernel
+norm.kernel @waits(%x: memref<32x4096x320xbf16>, %y: memref<32x32xf32>) space(%n = 32, %p = 4096, %g = 32, %c = 10) {
+  %0 = norm.read %x[%n, %p, %g * 10 + %c] : memref<32x4096x320xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%p, %c) : f32
+  %3 = arith.remf %1, %2 : f32
+  %4 = norm.reduce max %3 over(%p, %c) : f32
+  norm.write %4, %y[%n, %g] : memref<32x32xf32>
+}
