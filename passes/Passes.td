@@ -504,6 +504,11 @@ def NormSplitOutputs : RustPass<"norm-split-outputs", "builtin.module"> {
     }
     ```
   }];
+  let options = [
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "Whether dims that count rows are taken as possibly empty whatever their extent, so that kernels do not depend on the "
+           "number of rows">,
+  ];
   let statistics = [
     Statistic<"numSplit", "num-split", "Kernels split off others">,
   ];
@@ -705,6 +710,11 @@ def NormSelectSchedule : RustPass<"norm-select-schedule", "builtin.module"> {
     kernel becomes two: one reduces rows, and leaves the results in scratch, and the
     other does the rest. Each gets a schedule.
 
+    With `batch-invariant` neither the number of rows (dims outside of all that
+    reductions range over) nor the place of a row in memory decides on the order in
+    which a row is reduced. Schedules for which they would are refused, and what
+    combines rows is warned of.
+
     **Leaves alone** kernels that have a schedule. Refuses other kernels for which no
     candidate can be applied.
 
@@ -732,6 +742,8 @@ def NormSelectSchedule : RustPass<"norm-select-schedule", "builtin.module"> {
     Option<"bySize", "by-size", "bool", /*default=*/"false",
            "Whether a kernel with a dynamic number of points gets a second schedule for few points, if the cost model expects "
            "that to gain more than a tenth">,
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "Whether a row's results must not depend on the number of rows, bit for bit: the choice then does not know it">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Say in a remark on each kernel what was chosen, why, and which schedules came next">,
     Option<"assembled", "assembled", "std::string", /*default=*/"\"\"",

@@ -106,6 +106,8 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
         if attempt >= ASSEMBLED_AT_MOST {
             disappointing.retain(Assembled::spills);
         }
+        // A choice that has to hold for any number of rows may be the same again.
+        disappointing.retain(|found| !options.assembled.contains(found));
         if !is_chosen || bundle.is_err() || disappointing.is_empty() {
             outcome.diagnostics.push_str(&tried.diagnostics);
             return bundle;

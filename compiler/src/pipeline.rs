@@ -41,7 +41,7 @@ const STEPS: &[Step] = &[
             // A constant or dead value must not keep a dim in a kernel.
             "canonicalize",
             "cse",
-            "norm-split-outputs",
+            "norm-split-outputs{batch-invariant=$batch-invariant}",
             "norm-normalize-space",
             // Runs behind the merging of dims, which leaves alone those whose positions are values.
             "norm-gather-one-hots",
@@ -52,15 +52,15 @@ const STEPS: &[Step] = &[
         to: Level::Scheduled,
         // An input of this level may have outputs to split off too; for others the pass finds nothing left to split.
         passes: &[
-            "norm-split-outputs",
-            "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size assembled=$assembled explain=$explain}",
+            "norm-split-outputs{batch-invariant=$batch-invariant}",
+            "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size batch-invariant=$batch-invariant assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",
             "norm-split-reductions",
             // Moving a reduction into one of two kernels leaves dims in the other over which nothing is reduced.
-            "norm-split-outputs",
+            "norm-split-outputs{batch-invariant=$batch-invariant}",
             // The kernels that combine partial results have no schedule yet, and are not split again. Only now does the
             // module contain all kernels that a schedule may name.
-            "norm-select-schedule{target=$target schedule=$named assembled=$assembled explain=$explain splits=false}",
+            "norm-select-schedule{target=$target schedule=$named batch-invariant=$batch-invariant assembled=$assembled explain=$explain splits=false}",
         ],
     },
     Step {
@@ -195,6 +195,12 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
     let pass = match options.by_size {
         true => pass.replace("$by-size", "true"),
         false => pass.replace(" by-size=$by-size", ""),
+    };
+    let pass = match options.batch_invariant {
+        true => pass.replace("$batch-invariant", "true"),
+        false => pass
+            .replace(" batch-invariant=$batch-invariant", "")
+            .replace("{batch-invariant=$batch-invariant}", ""),
     };
     let pass = match options.explain {
         true => pass.replace("$explain", "true"),
