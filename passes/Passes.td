@@ -124,6 +124,10 @@ def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
     }
     ```
   }];
+  let options = [
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "As that of norm-fuse-computes, for the fusion that this pass begins with">,
+  ];
   let statistics = [
     Statistic<"numDifferentiated", "num-differentiated", "Gradients of functions">,
   ];
@@ -207,6 +211,10 @@ def NormShard : RustPass<"norm-shard", "builtin.module"> {
     }
     ```
   }];
+  let options = [
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "As that of norm-fuse-computes, for the fusion that this pass begins with">,
+  ];
   let statistics = [
     Statistic<"numSharded", "num-sharded", "Functions that are those of one device now">,
   ];
@@ -349,6 +357,9 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
     compute that these reasons keep apart from its readers is recomputed in each of
     them, if that does not move more bytes than going through memory.
 
+    A dim of one point is dropped; with `batch-invariant` only where a reduction
+    ranges over it, or where the other compute has no dim in its place.
+
     A value is rounded where it was in memory, so that results are the same to the
     bit but for the order of sums. Computes that no result depends on are erased.
 
@@ -386,6 +397,9 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
     ```
   }];
   let options = [
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "Whether dims of one point that no reduction ranges over stay dims, as they may count rows: programs then do not depend on "
+           "the number of rows">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Say in remarks which ops were fused, and what kept others apart">,
   ];

@@ -229,9 +229,19 @@ fn assemble_bundle(
         let mut sharded = Vec::new();
         if options.from == Level::Tensor {
             run_textual(module, pipeline::NAME_SIZES, Level::Kernel, timing)?;
-            run_textual(module, pipeline::DIFFERENTIATE, Level::Kernel, timing)?;
+            run_textual(
+                module,
+                &pipeline::fill_in(pipeline::DIFFERENTIATE, options),
+                Level::Kernel,
+                timing,
+            )?;
             let whole = bundle::sharded::whole(module)?;
-            run_textual(module, pipeline::SHARD, Level::Kernel, timing)?;
+            run_textual(
+                module,
+                &pipeline::fill_in(pipeline::SHARD, options),
+                Level::Kernel,
+                timing,
+            )?;
             if let Some(mut whole) = whole {
                 let quiet = CompileOptions {
                     explain: false,

@@ -22,9 +22,9 @@ struct Step {
 pub const NAME_SIZES: &str = "norm-name-sizes";
 /// The pass that adds gradient functions to the user's functions. It runs before [`SHARD`], so that a gradient is sharded as its function
 /// is.
-pub const DIFFERENTIATE: &str = "norm-differentiate";
+pub const DIFFERENTIATE: &str = "norm-differentiate{batch-invariant=$batch-invariant}";
 /// The pass that replaces a sharded function by the functions that each device runs.
-pub const SHARD: &str = "norm-shard";
+pub const SHARD: &str = "norm-shard{batch-invariant=$batch-invariant}";
 
 const STEPS: &[Step] = &[
     Step {
@@ -35,7 +35,7 @@ const STEPS: &[Step] = &[
             SHARD,
             "norm-decompose",
             "norm-form-computes",
-            "norm-fuse-computes{explain=$explain}",
+            "norm-fuse-computes{batch-invariant=$batch-invariant explain=$explain}",
             "norm-form-kernels",
             "norm-relax-divisions",
             // A constant or dead value must not keep a dim in a kernel.
@@ -165,7 +165,7 @@ pub fn register() {
 
 /// Fills in the placeholders of a pass. Schedules are put in braces, which the pipeline's syntax strips: their own commas and
 /// blanks would end the option.
-fn fill_in(pass: &str, options: &CompileOptions) -> String {
+pub fn fill_in(pass: &str, options: &CompileOptions) -> String {
     let joined = |schedules: Vec<&str>| match schedules.is_empty() {
         false => Some(format!("{{{}}}", schedules.join("; "))),
         true => None,
@@ -198,19 +198,22 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
     };
     let pass = match options.batch_invariant {
         true => pass.replace("$batch-invariant", "true"),
-        false => pass
-            .replace(" batch-invariant=$batch-invariant", "")
-            .replace("{batch-invariant=$batch-invariant}", ""),
+        false => without(&pass, "batch-invariant=$batch-invariant"),
     };
     let pass = match options.explain {
         true => pass.replace("$explain", "true"),
-        false => pass
-            .replace(" explain=$explain", "")
-            .replace("{explain=$explain}", ""),
+        false => without(&pass, "explain=$explain"),
     };
     pass.replace("$target", options.target.name)
         .replace("$fp-contract", options.fp_contract.name())
         .replace("$shared", &options.target.shared_per_cta.to_string())
+}
+
+/// A pass without one of its options, and without braces if it has no other.
+fn without(pass: &str, option: &str) -> String {
+    pass.replace(&format!("{{{option}}}"), "")
+        .replace(&format!("{{{option} "), "{")
+        .replace(&format!(" {option}"), "")
 }
 
 #[cfg(test)]

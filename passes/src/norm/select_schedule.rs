@@ -58,7 +58,9 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
     let given = Given::read(op.location(), &kernels, cx)?;
     if options.batch_invariant && options.by_size {
         let message = "expected one of batch-invariant and by-size, got both: kernels for few points may reduce in another order";
-        let location = kernels.first().map_or(op.location(), |kernel| kernel.op().location());
+        let location = kernels
+            .first()
+            .map_or(op.location(), |kernel| kernel.op().location());
         return Err(Diagnostic::user(location, message).into());
     }
     let mut open = VecDeque::from(kernels);
@@ -193,7 +195,9 @@ fn choose<'c>(
         cost.registers as i64,
     );
     Builder::before(kernel.op()).set_attribute(kernel.op(), attributes::kernel::CHOICE, choice.into());
-    let fitted = basis.fitted(kernel, &mapping).map_err(|reason| reason.at(location))?;
+    let fitted = basis
+        .fitted(kernel, &mapping)
+        .map_err(|reason| reason.at(location))?;
     let schedule = fitted.attribute(location).ok_or(PassError::Reported)?;
     Ok(Choice::Made(schedule.into()))
 }

@@ -64,7 +64,10 @@ impl<'c, 'a> Basis<'c, 'a> {
             let Some(split) = factors.iter().position(|factor| factor.level == Level::Split) else {
                 continue;
             };
-            let others = factors.iter().enumerate().filter(|(position, _)| *position != split);
+            let others = factors
+                .iter()
+                .enumerate()
+                .filter(|(position, _)| *position != split);
             let tile = others
                 .filter_map(|(_, factor)| factor.size)
                 .fold(1_i64, i64::saturating_mul);

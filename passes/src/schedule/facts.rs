@@ -326,7 +326,13 @@ impl Facts {
                 })
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let dims = extents::dims(space, &reductions, &accesses, open, rows.last().copied())?;
+        let contributes = |row: &&usize| {
+            accesses
+                .iter()
+                .any(|access| access.contributes && access.uses[**row])
+        };
+        let carrier = rows.iter().rev().find(contributes).or(rows.last());
+        let dims = extents::dims(space, &reductions, &accesses, open, carrier.copied())?;
         let points = |op: &OperationRef<'_, '_>| {
             let operands = op
                 .operands()

@@ -196,6 +196,19 @@ func.func @f(%x: tensor<$x8x64xf32> {norm.name = "x"}, %w: tensor<8xf32> {norm.n
         batches: ONE_DIM,
     },
     Case {
+        name: "derived gradient of a gated norm over 256",
+        text: r#"
+func.func @f(%x: tensor<$x256xbf16> {norm.name = "x"}, %gate: tensor<$x256xbf16> {norm.name = "gate"}, %w: tensor<256xf32> {norm.name = "w"})
+    -> (tensor<$x256xf32> {norm.name = "y"}) attributes {norm.gradient = ["x", "w"]} {
+  %normalized = norm.rms_norm %x weight(%w : tensor<256xf32>) : tensor<$x256xbf16> -> tensor<$x256xf32>
+  %wide = arith.extf %gate : tensor<$x256xbf16> to tensor<$x256xf32>
+  %y = arith.mulf %normalized, %wide : tensor<$x256xf32>
+  return %y : tensor<$x256xf32>
+}
+"#,
+        batches: ONE_DIM,
+    },
+    Case {
         name: "softmax and logsumexp over 1000",
         text: r#"
 func.func @f(%x: tensor<$x1000xbf16> {norm.name = "x"}) -> (tensor<$x1000xf32> {norm.name = "y"}, tensor<$xf32> {norm.name = "z"}) {
@@ -226,9 +239,11 @@ fn compiled(case: &Case, batch: &Batch, batch_invariant: bool) -> Bundle {
 
 /// Binds the sizes of the function of a bundle to those of a batch.
 fn bound<'b>(bundle: &'b Bundle, batch: &Batch) -> Problem<'b> {
-    let function = &bundle.manifest.functions[0];
+    // A derived gradient comes after its function.
+    let function = bundle.manifest.functions.last().unwrap();
     let named = function.inputs[0].shape.iter().zip(batch.extents);
-    let sizes = named.flat_map(|(size, extent)| size.symbols().into_iter().map(|name| (name.to_owned(), *extent)));
+    let sizes =
+        named.flat_map(|(size, extent)| size.symbols().into_iter().map(|name| (name.to_owned(), *extent)));
     Problem::new(function, sizes.collect(), BTreeMap::new(), BTreeMap::new()).unwrap()
 }
 
@@ -249,7 +264,14 @@ fn ran(bundle: &Bundle, batch: &Batch, rows: usize, inputs: &Images) -> BTreeMap
         };
         (tensor.name.clone(), Image::holding(own))
     });
-    let ran = run(bundle, &problem, &of_batch.collect(), &Options::default(), &mut |_| ()).unwrap();
+    let ran = run(
+        bundle,
+        &problem,
+        &of_batch.collect(),
+        &Options::default(),
+        &mut |_| (),
+    )
+    .unwrap();
     assert!(ran.findings.is_empty(), "{:?}", ran.findings);
     let outputs = problem.function.outputs.iter();
     let by_row = outputs.filter(|tensor| row_bytes(&problem, batch, tensor).is_some());
@@ -271,7 +293,10 @@ fn differing(case: &Case, batch_invariant: bool) -> Vec<String> {
         for (name, got) in ran(&bundle, batch, first.rows(), &inputs) {
             let expected = &expected[&name];
             if expected[expected.len() - got.len()..] != got {
-                differing.push(format!("{}: {name} of {:?} as {}", case.name, batch.extents, batch.ty));
+                differing.push(format!(
+                    "{}: {name} of {:?} as {}",
+                    case.name, batch.extents, batch.ty
+                ));
             }
         }
     }
