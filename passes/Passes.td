@@ -124,6 +124,10 @@ def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
     }
     ```
   }];
+  let options = [
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "As that of norm-fuse-computes, for the fusion that this pass begins with">,
+  ];
   let statistics = [
     Statistic<"numDifferentiated", "num-differentiated", "Gradients of functions">,
   ];
@@ -207,6 +211,10 @@ def NormShard : RustPass<"norm-shard", "builtin.module"> {
     }
     ```
   }];
+  let options = [
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "As that of norm-fuse-computes, for the fusion that this pass begins with">,
+  ];
   let statistics = [
     Statistic<"numSharded", "num-sharded", "Functions that are those of one device now">,
   ];
@@ -349,6 +357,9 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
     compute that these reasons keep apart from its readers is recomputed in each of
     them, if that does not move more bytes than going through memory.
 
+    A dim of one point is dropped; with `batch-invariant` only where a reduction
+    ranges over it, or where the other compute has no dim in its place.
+
     A value is rounded where it was in memory, so that results are the same to the
     bit but for the order of sums. Computes that no result depends on are erased.
 
@@ -386,6 +397,9 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
     ```
   }];
   let options = [
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "Whether dims of one point that no reduction ranges over stay dims, as they may count rows: programs then do not depend on "
+           "the number of rows">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Say in remarks which ops were fused, and what kept others apart">,
   ];
@@ -504,6 +518,11 @@ def NormSplitOutputs : RustPass<"norm-split-outputs", "builtin.module"> {
     }
     ```
   }];
+  let options = [
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "Whether dims that count rows are taken as possibly empty whatever their extent, so that kernels do not depend on the "
+           "number of rows">,
+  ];
   let statistics = [
     Statistic<"numSplit", "num-split", "Kernels split off others">,
   ];
@@ -752,6 +771,11 @@ def NormSelectSchedule : RustPass<"norm-select-schedule", "builtin.module"> {
     kernel becomes two: one reduces rows, and leaves the results in scratch, and the
     other does the rest. Each gets a schedule.
 
+    With `batch-invariant` neither the number of rows (dims outside of all that
+    reductions range over) nor the place of a row in memory decides on the order in
+    which a row is reduced. Schedules for which they would are refused, and what
+    combines rows is warned of.
+
     **Leaves alone** kernels that have a schedule. Refuses other kernels for which no
     candidate can be applied.
 
@@ -779,6 +803,8 @@ def NormSelectSchedule : RustPass<"norm-select-schedule", "builtin.module"> {
     Option<"bySize", "by-size", "bool", /*default=*/"false",
            "Whether a kernel with a dynamic number of points gets a second schedule for few points, if the cost model expects "
            "that to gain more than a tenth">,
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "Whether a row's results must not depend on the number of rows, bit for bit: the choice then does not know it">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Say in a remark on each kernel what was chosen, why, and which schedules came next">,
     Option<"assembled", "assembled", "std::string", /*default=*/"\"\"",

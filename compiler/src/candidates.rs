@@ -6,14 +6,11 @@ use std::collections::HashSet;
 use melior::ir::Attribute;
 use melior::ir::operation::OperationLike;
 use norma_dialects::norm::{KernelOp, ScheduleAttr};
-use norma_passes::kernel::space::Space;
 use norma_passes::mlir::{context, walk};
-use norma_passes::schedule::candidates::candidates;
+use norma_passes::schedule::basis::Basis;
 use norma_passes::schedule::cost::{Assembled, ranked};
-use norma_passes::schedule::facts::Facts;
 use norma_passes::schedule::kind::by_kind;
 use norma_passes::schedule::mapping::Mapping;
-use norma_passes::schedule::plan;
 
 use crate::compile::{self, Input, Outcome};
 use crate::error::{Error, Result};
@@ -66,11 +63,10 @@ fn of_kernel(kernel: KernelOp, count: usize, options: &CompileOptions) -> Result
     let name = kernel
         .sym_name()
         .map_err(|_| Error::internal("a kernel has no name"))?;
-    let space = Space::of(kernel).map_err(broken)?;
-    let facts = Facts::of(&space).map_err(broken)?;
+    let basis = Basis::of(kernel, options.batch_invariant).map_err(broken)?;
     let target = options.target;
     let assembled = assembled(kernel, name, options);
-    let mut ranked = ranked(&facts, candidates(&facts, target), target, &assembled);
+    let mut ranked = ranked(&basis.facts, basis.candidates(target), target, &assembled);
     // Mappings that differ only in their bound on registers count as one schedule.
     let unbounded = |mapping: &Mapping| Mapping {
         min_ctas_per_sm: 0,
@@ -80,7 +76,8 @@ fn of_kernel(kernel: KernelOp, count: usize, options: &CompileOptions) -> Result
     ranked.retain(|(mapping, _)| seen.insert(unbounded(mapping)));
     let legal = by_kind(ranked, |(mapping, cost)| (mapping, cost.total()))
         .into_iter()
-        .filter(|(mapping, _)| plan::check(&space, mapping).is_ok())
+        .filter(|(mapping, _)| basis.is_legal(mapping))
+        .filter_map(|(mapping, cost)| Some((basis.fitted(kernel, &mapping).ok()?, cost)))
         .take(count);
     let described = legal.map(|(mapping, cost)| {
         let schedule = mapping.attribute(kernel.op().location());

@@ -106,6 +106,8 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
         if attempt >= ASSEMBLED_AT_MOST {
             disappointing.retain(Assembled::spills);
         }
+        // A choice that has to hold for any number of rows may be the same again.
+        disappointing.retain(|found| !options.assembled.contains(found));
         if !is_chosen || bundle.is_err() || disappointing.is_empty() {
             outcome.diagnostics.push_str(&tried.diagnostics);
             return bundle;
@@ -227,9 +229,19 @@ fn assemble_bundle(
         let mut sharded = Vec::new();
         if options.from == Level::Tensor {
             run_textual(module, pipeline::NAME_SIZES, Level::Kernel, timing)?;
-            run_textual(module, pipeline::DIFFERENTIATE, Level::Kernel, timing)?;
+            run_textual(
+                module,
+                &pipeline::fill_in(pipeline::DIFFERENTIATE, options),
+                Level::Kernel,
+                timing,
+            )?;
             let whole = bundle::sharded::whole(module)?;
-            run_textual(module, pipeline::SHARD, Level::Kernel, timing)?;
+            run_textual(
+                module,
+                &pipeline::fill_in(pipeline::SHARD, options),
+                Level::Kernel,
+                timing,
+            )?;
             if let Some(mut whole) = whole {
                 let quiet = CompileOptions {
                     explain: false,

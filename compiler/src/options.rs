@@ -19,6 +19,8 @@ pub struct CompileOptions {
     pub schedules: Vec<String>,
     /// Whether a function with dynamic sizes may get a second kernel, for few points, beside the one for many.
     pub by_size: bool,
+    /// Whether a row's results must not depend on the number of rows, bit for bit.
+    pub batch_invariant: bool,
     /// The register counts of schedules that have been assembled, which replace the cost model's estimates.
     pub assembled: Vec<Assembled>,
     /// Which sums of products become fma.
@@ -71,6 +73,7 @@ impl CompileOptions {
         );
         for (is_set, name) in [
             (self.by_size, "--by-size"),
+            (self.batch_invariant, "--batch-invariant"),
             (self.keep_nvvm, "--keep-nvvm"),
             (self.keep_ptx, "--ptx-fallback"),
             (self.line_info, "--line-info"),
@@ -87,6 +90,7 @@ impl CompileOptions {
             from: Level::Tensor,
             schedules: Vec::new(),
             by_size: false,
+            batch_invariant: false,
             assembled: Vec::new(),
             fp_contract: FpContract::default(),
             keep_nvvm: false,

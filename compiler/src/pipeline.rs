@@ -22,9 +22,9 @@ struct Step {
 pub const NAME_SIZES: &str = "norm-name-sizes";
 /// The pass that adds gradient functions to the user's functions. It runs before [`SHARD`], so that a gradient is sharded as its function
 /// is.
-pub const DIFFERENTIATE: &str = "norm-differentiate";
+pub const DIFFERENTIATE: &str = "norm-differentiate{batch-invariant=$batch-invariant}";
 /// The pass that replaces a sharded function by the functions that each device runs.
-pub const SHARD: &str = "norm-shard";
+pub const SHARD: &str = "norm-shard{batch-invariant=$batch-invariant}";
 
 const STEPS: &[Step] = &[
     Step {
@@ -35,13 +35,13 @@ const STEPS: &[Step] = &[
             SHARD,
             "norm-decompose",
             "norm-form-computes",
-            "norm-fuse-computes{explain=$explain}",
+            "norm-fuse-computes{batch-invariant=$batch-invariant explain=$explain}",
             "norm-form-kernels",
             "norm-relax-divisions",
             // A constant or dead value must not keep a dim in a kernel.
             "canonicalize",
             "cse",
-            "norm-split-outputs",
+            "norm-split-outputs{batch-invariant=$batch-invariant}",
             "norm-normalize-space",
             // Runs behind the merging of dims, which leaves alone those whose positions are values.
             "norm-gather-one-hots",
@@ -52,17 +52,17 @@ const STEPS: &[Step] = &[
         to: Level::Scheduled,
         // An input of this level may have outputs to split off too; for others the pass finds nothing left to split.
         passes: &[
-            "norm-split-outputs",
+            "norm-split-outputs{batch-invariant=$batch-invariant}",
             "norm-stage-reductions{target=$target given=$schedule explain=$explain}",
             "norm-normalize-space",
-            "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size assembled=$assembled explain=$explain}",
+            "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size batch-invariant=$batch-invariant assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",
             "norm-split-reductions",
             // Moving a reduction into one of two kernels leaves dims in the other over which nothing is reduced.
-            "norm-split-outputs",
+            "norm-split-outputs{batch-invariant=$batch-invariant}",
             // The kernels that combine partial results have no schedule yet, and are not split again. Only now does the
             // module contain all kernels that a schedule may name.
-            "norm-select-schedule{target=$target schedule=$named assembled=$assembled explain=$explain splits=false}",
+            "norm-select-schedule{target=$target schedule=$named batch-invariant=$batch-invariant assembled=$assembled explain=$explain splits=false}",
         ],
     },
     Step {
@@ -167,7 +167,7 @@ pub fn register() {
 
 /// Fills in the placeholders of a pass. Schedules are put in braces, which the pipeline's syntax strips: their own commas and
 /// blanks would end the option.
-fn fill_in(pass: &str, options: &CompileOptions) -> String {
+pub fn fill_in(pass: &str, options: &CompileOptions) -> String {
     let joined = |schedules: Vec<&str>| match schedules.is_empty() {
         false => Some(format!("{{{}}}", schedules.join("; "))),
         true => None,
@@ -200,15 +200,24 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
         true => pass.replace("$by-size", "true"),
         false => pass.replace(" by-size=$by-size", ""),
     };
+    let pass = match options.batch_invariant {
+        true => pass.replace("$batch-invariant", "true"),
+        false => without(&pass, "batch-invariant=$batch-invariant"),
+    };
     let pass = match options.explain {
         true => pass.replace("$explain", "true"),
-        false => pass
-            .replace(" explain=$explain", "")
-            .replace("{explain=$explain}", ""),
+        false => without(&pass, "explain=$explain"),
     };
     pass.replace("$target", options.target.name)
         .replace("$fp-contract", options.fp_contract.name())
         .replace("$shared", &options.target.shared_per_cta.to_string())
+}
+
+/// A pass without one of its options, and without braces if it has no other.
+fn without(pass: &str, option: &str) -> String {
+    pass.replace(&format!("{{{option}}}"), "")
+        .replace(&format!("{{{option} "), "{")
+        .replace(&format!(" {option}"), "")
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ fn what_decides_the_kernels_is_in_it_and_nothing_else() {
     for other in [
         options("sm_80"),
         set(|options| options.by_size = true),
+        set(|options| options.batch_invariant = true),
         set(|options| options.fp_contract = FpContract::On),
         set(|options| options.keep_nvvm = true),
         set(|options| options.keep_ptx = true),

@@ -12,6 +12,7 @@ pub mod named_combiner;
 pub mod nests;
 pub mod positions;
 pub mod reductions;
+pub mod rows;
 pub mod scalar_ops;
 pub mod scratch;
 pub mod signature;

@@ -10,6 +10,7 @@
 //! online softmax.
 
 mod alignment;
+pub mod basis;
 pub mod candidates;
 pub mod cost;
 mod extents;

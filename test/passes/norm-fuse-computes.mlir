@@ -488,3 +488,29 @@ func.func @padding(%x: tensor<?xi32>) -> tensor<?x8xi32> {
   }
   return %t : tensor<?x8xi32>
 }
+
+// -----
+
+// A dim of one point is dropped, unless it may count rows whose number nothing may depend on; one that another compute has no dim for is
+// dropped in any case.
+// RUN: norma-opt %s --split-input-file --norm-fuse-computes=batch-invariant | FileCheck %s --check-prefix=ROWS
+// CHECK-LABEL: func.func @one_row(
+// CHECK: norm.compute({{.*}}) space(%{{[a-z0-9]+}} = 64) {
+// ROWS-LABEL: func.func @one_row(
+// ROWS: norm.compute({{.*}}) space(%{{[a-z0-9]+}} = 1, %{{[a-z0-9]+}} = 64) {
+// ROWS-NOT: norm.compute
+// ROWS: return
+func.func @one_row(%x: tensor<1x64xf32>) -> tensor<1x64xf32> {
+  %s = norm.compute(%a = %x : tensor<1x64xf32>) -> (%o : tensor<1x1xf32>) space(%m = 1, %k = 1, %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<1x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    norm.write %1, %o[%m, %k] : tensor<1x1xf32>
+  }
+  %y = norm.compute(%a = %x : tensor<1x64xf32>, %b = %s : tensor<1x1xf32>) -> (%o : tensor<1x64xf32>) space(%i = 1, %j = 64) {
+    %0 = norm.read %a[%i, %j] : tensor<1x64xf32>
+    %1 = norm.read %b[%i, 0] : tensor<1x1xf32>
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%i, %j] : tensor<1x64xf32>
+  }
+  return %y : tensor<1x64xf32>
+}

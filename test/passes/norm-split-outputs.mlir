@@ -151,3 +151,22 @@ norm.kernel @beside_blocks(%x: memref<?x?xf32>, %v: memref<?xf32>, %y: memref<?x
   %2 = norm.read %v[%m] : memref<?xf32>
   norm.write %2, %z[%m] : memref<?xf32>
 }
+
+// -----
+
+// With batch-invariant, dims that count rows are split off whatever their extent, so that what reduces a row is the same kernel.
+// RUN: norma-opt %s --split-input-file --norm-split-outputs=batch-invariant | FileCheck %s --check-prefix=ROWS
+// CHECK-LABEL: norm.kernel @rows(
+// CHECK-NOT: norm.kernel
+// ROWS: norm.kernel @rows(
+// ROWS-SAME: space(%m = 4, %n = 8)
+// ROWS: norm.kernel @rows_0(
+// ROWS-SAME: space(%n = 8)
+norm.kernel @rows(%x: memref<4x8xf32>, %w: memref<8xf32>, %y: memref<4xf32>, %z: memref<f32>) space(%m = 4, %n = 8) {
+  %0 = norm.read %x[%m, %n] : memref<4x8xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<4xf32>
+  %2 = norm.read %w[%n] : memref<8xf32>
+  %3 = norm.reduce add %2 over(%n) : f32
+  norm.write %3, %z[] : memref<f32>
+}

@@ -29,7 +29,7 @@ use super::{
     positions::{Positions, join},
 };
 use crate::mlir::{
-    types,
+    context, types,
     values::{self, key},
     walk,
 };
@@ -187,6 +187,16 @@ impl<'c, 'a> Space<'c, 'a> {
             space.add(op)?;
         }
         Ok(space)
+    }
+
+    /// Forgets the extents of some dims: each is a size of its own, of which nothing is known, as that of a dynamic axis.
+    pub fn forget_extents(&mut self, dims: &[usize]) {
+        let context = context::of(self.location());
+        for (number, dim) in dims.iter().enumerate() {
+            self.extents[*dim] = AffineExpr::symbol(context, self.sizes.len());
+            // No buffer has this axis.
+            self.sizes.push((self.buffers.len(), number));
+        }
     }
 
     /// Returns the program as a kernel.
@@ -359,6 +369,14 @@ impl<'c, 'a> Space<'c, 'a> {
         self.facts
             .get(&key(value))
             .map(|facts| facts.leaves.clone())
+            .unwrap_or_default()
+    }
+
+    /// Positions of all reads that a value depends on.
+    pub fn reads(&self, value: Value<'c, 'a>) -> Rc<Positions> {
+        self.facts
+            .get(&key(value))
+            .map(|facts| facts.reads.clone())
             .unwrap_or_default()
     }
 

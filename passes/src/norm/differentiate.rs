@@ -26,7 +26,7 @@ use melior::ir::{
 };
 use norma_dialects::{attributes::function::GRADIENT, symbol_name};
 
-use super::host_function::{TO_COMPUTES, check_is_free};
+use super::host_function::{check_is_free, to_computes};
 use crate::{
     mlir::{
         builder::Builder,
@@ -46,7 +46,7 @@ pub(crate) fn run<'c>(
         };
         let wanted = signature::wanted(function, asked)?;
         let copy = copied(module, function)?;
-        cx.run_pipeline(TO_COMPUTES, copy)?;
+        cx.run_pipeline(&to_computes(cx.options().batch_invariant), copy)?;
         function::differentiate(copy, &wanted)?;
         cx.count(NormDifferentiateStatistic::NumDifferentiated, 1);
     }

@@ -33,7 +33,7 @@ use crate::{
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormFuseComputes>) -> PassResult<'c> {
     for op in walk::named(op, "func.func") {
-        let Some(mut function) = Function::read(op)? else {
+        let Some(mut function) = Function::read(op, cx.options().batch_invariant)? else {
             continue;
         };
         function.fuse();

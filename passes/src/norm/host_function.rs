@@ -16,8 +16,10 @@ use crate::mlir::{
     walk,
 };
 
-/// The passes after which a function consists of computes alone.
-pub(super) const TO_COMPUTES: &str = "norm-decompose,norm-form-computes,norm-fuse-computes";
+/// The passes after which a function consists of computes alone, with `any_rows` of such as do not depend on the number of rows.
+pub(super) fn to_computes(any_rows: bool) -> String {
+    format!("norm-decompose,norm-form-computes,norm-fuse-computes{{batch-invariant={any_rows}}}")
+}
 
 /// The body of a function that consists of computes.
 pub(super) struct Body<'c, 'a> {

@@ -5,6 +5,7 @@
 //! Only attributes of kernels change, except where none can be applied because reductions cross ([`crossing`]).
 
 mod alternatives;
+mod any_rows;
 mod crossing;
 mod explanation;
 mod few;
@@ -25,7 +26,6 @@ use norma_dialects::{
 use norma_targets::Target;
 
 use crate::{
-    kernel::space::Space,
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -33,9 +33,8 @@ use crate::{
         walk,
     },
     schedule::{
-        candidates::candidates,
+        basis::{Basis, reduce_alike},
         cost::{Assembled, Cost, cheapest, ranked},
-        facts::Facts,
         mapping::Mapping,
         plan,
         reason::Reason,
@@ -57,13 +56,23 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
         .filter_map(KernelOp::from_op)
         .collect::<Vec<_>>();
     let given = Given::read(op.location(), &kernels, cx)?;
+    if options.batch_invariant && options.by_size {
+        let message = "expected one of batch-invariant and by-size, got both: kernels for few points may reduce in another order";
+        let location = kernels
+            .first()
+            .map_or(op.location(), |kernel| kernel.op().location());
+        return Err(Diagnostic::user(location, message).into());
+    }
     let mut open = VecDeque::from(kernels);
     while let Some(kernel) = open.pop_front() {
+        let of_kernel = given.of(kernel);
+        if options.batch_invariant {
+            any_rows::check(kernel, &of_kernel)?;
+        }
         if let Some(schedule) = kernel.schedule() {
             given::check(schedule.into(), target, kernel.op().location())?;
             continue;
         }
-        let of_kernel = given.of(kernel);
         let of_sizes = of_kernel.alternatives.iter().map(|(_, schedule)| schedule);
         for schedule in of_sizes.chain(&of_kernel.schedule) {
             given::check(*schedule, target, kernel.op().location())?;
@@ -89,6 +98,10 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
                 }
             },
         };
+        // What combines the parts of a split has been warned of where it was split.
+        if options.batch_invariant && options.splits {
+            any_rows::warn(kernel, cx)?;
+        }
         Builder::before(kernel.op()).set_attribute(kernel.op(), "schedule", schedule);
         cx.count(NormSelectScheduleStatistic::NumScheduled, 1);
     }
@@ -110,21 +123,29 @@ fn choose<'c>(
     cx: &PassContext<'c, NormSelectSchedule>,
 ) -> Result<Choice<'c>, PassError<'c>> {
     let location = kernel.op().location();
-    let space = Space::of(kernel)?;
-    let facts = Facts::of(&space)?;
+    let basis = Basis::of(kernel, cx.options().batch_invariant)?;
+    let (space, facts) = (&basis.space, &basis.facts);
     let assembled = assembled_of(kernel, cx)?;
-    let offered = || match cx.options().splits {
-        true => candidates(&facts, target),
-        false => of_one_kernel(candidates(&facts, target)),
+    let mut offered = match cx.options().splits {
+        true => basis.candidates(target),
+        false => of_one_kernel(basis.candidates(target)),
     };
-    let is_legal = |mapping: &Mapping| plan::check(&space, mapping).is_ok();
-    let best = cheapest(&facts, offered(), target, &assembled, is_legal);
-    let all = || ranked(&facts, offered(), target, &assembled);
+    let is_legal = |mapping: &Mapping| basis.is_legal(mapping);
+    let mut best = None;
+    // Registers depend on the number of rows, so that they must not decide on the order in which a row is reduced.
+    if !basis.rows.is_empty() && assembled.iter().next().is_some() {
+        best = cheapest(facts, offered.clone(), target, &Assembled::default(), is_legal);
+        if let Some((mapping, _)) = &best {
+            offered.retain(|other| reduce_alike(mapping, other));
+        }
+    }
+    let best = cheapest(facts, offered.clone(), target, &assembled, is_legal).or(best);
+    let all = || ranked(facts, offered.clone(), target, &assembled);
     let Some((mapping, cost)) = best else {
         // Why the kernel has no schedule as a whole says more than why it cannot be split.
         let mut all = all().into_iter().map(|(mapping, _)| mapping).collect::<Vec<_>>();
         all.sort_by_key(|mapping| mapping.extent(Level::Split) > 1);
-        let refused = all.iter().find_map(|mapping| plan::check(&space, mapping).err());
+        let refused = all.iter().find_map(|mapping| plan::check(space, mapping).err());
         let reason = refused.unwrap_or_else(|| {
             Reason::Unsupported("a kernel whose tiles no CTA has registers for".to_owned())
         });
@@ -147,7 +168,7 @@ fn choose<'c>(
             cx.remark(location, format!("not {mapping}: {why}"));
         }
     }
-    if by_size && let Some(few) = few(&space, &facts, &mapping, target)? {
+    if by_size && let Some(few) = few(space, facts, &mapping, target)? {
         let schedule = few.mapping.attribute(location).ok_or(PassError::Reported)?;
         // SAFETY: the attribute lives in the context of the location.
         let schedule = unsafe { Attribute::from_raw(schedule.to_raw()) };
@@ -174,6 +195,10 @@ fn choose<'c>(
         cost.registers as i64,
     );
     Builder::before(kernel.op()).set_attribute(kernel.op(), attributes::kernel::CHOICE, choice.into());
+    let fitted = basis
+        .fitted(kernel, &mapping)
+        .map_err(|reason| reason.at(location))?;
+    let schedule = fitted.attribute(location).ok_or(PassError::Reported)?;
     Ok(Choice::Made(schedule.into()))
 }
 

@@ -25,7 +25,7 @@ use norma_dialects::{
     symbol_name,
 };
 
-use super::host_function::{self, TO_COMPUTES, Tensors, check_is_free};
+use super::host_function::{self, Tensors, check_is_free, to_computes};
 use crate::{
     mlir::{
         builder::Builder,
@@ -46,7 +46,8 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormSha
                 return Err(Diagnostic::user(function.location(), message).into());
             }
             // After CSE, equal states are exchanged once.
-            cx.run_pipeline(&format!("{TO_COMPUTES},canonicalize,cse"), function)?;
+            let to_computes = to_computes(cx.options().batch_invariant);
+            cx.run_pipeline(&format!("{to_computes},canonicalize,cse"), function)?;
             shard(module, function, devices, &asked)?;
             cx.count(NormShardStatistic::NumSharded, 1);
         }

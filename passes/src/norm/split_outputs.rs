@@ -22,6 +22,7 @@ use super::{kernel_copy::copy_kernel, kernel_names::KernelNames, launches::Launc
 use crate::{
     kernel::{
         guards,
+        rows::rows,
         signature::drop_dead,
         space::{DimSet, Space},
     },
@@ -48,7 +49,7 @@ pub(crate) fn run<'c>(
     {
         // A dim that only dead reductions are over does not count as reduced.
         drop_dead(kernel)?;
-        let left_out = dims_left_out(&Space::of(kernel)?)?;
+        let left_out = dims_left_out(&Space::of(kernel)?, cx.options().batch_invariant)?;
         let mut kinds = left_out.iter().collect::<BTreeSet<_>>().into_iter();
         let Some(stays) = kinds.next() else {
             continue;
@@ -66,15 +67,17 @@ pub(crate) fn run<'c>(
     Ok(())
 }
 
-/// For each write, in order: the dims that it leaves out, that may be empty, and that no reduction is over or counts its results by.
-fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>> {
+/// For each write, in order: the dims that it leaves out, that may be empty, and that no reduction is over or counts its results by. With
+/// `any_rows` the dims of rows may be empty, whatever is known of them.
+fn dims_left_out<'c>(space: &Space<'c, '_>, any_rows: bool) -> Result<Vec<DimSet>, PassError<'c>> {
+    let rows = if any_rows { rows(space)? } else { Vec::new() };
     let mut reduced = space
         .reductions()
         .into_iter()
         .flat_map(|reduce| space.dims_reduced_by(reduce))
         .collect::<DimSet>();
     reduced.extend(space.dims_of_nth());
-    let has_points = |dim: usize| space.extent_bounds(dim).least > 0;
+    let has_points = |dim: usize| space.extent_bounds(dim).least > 0 && !rows.contains(&dim);
     let grid = (0..space.dims.len())
         .filter(|dim| !reduced.contains(dim) && !has_points(*dim))
         .collect::<DimSet>();

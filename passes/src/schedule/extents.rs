@@ -23,7 +23,8 @@ const LARGEST_BOUND: u64 = 1 << 31;
 
 /// Returns the dims of a space. Of several kept dims whose extents only the run knows, the first has the extent `open` and the
 /// others have one point; where there is none and at most [`FEW_ROWS`] points are kept, the first reduced dim along which results are
-/// broadcast again has it. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`].
+/// broadcast again has it. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`]. If `carrier` names such a dim, it
+/// has the extent in the place of the first.
 ///
 /// # Errors
 ///
@@ -33,6 +34,7 @@ pub(super) fn dims(
     reductions: &[Reduction],
     accesses: &[Access],
     open: Option<u64>,
+    carrier: Option<usize>,
 ) -> Result<Vec<Dim>, Error> {
     // A dim without points is taken as one with a point: costs divide by extents, and whatever suits one point suits none.
     let known = |dim: usize| {
@@ -106,6 +108,7 @@ pub(super) fn dims(
                 (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
                 (Use::Reduced | Use::Both, _) if is_revisited[dim] || whole.contains(&dim) => NOMINAL_ROW,
                 (Use::Reduced, _) => NOMINAL_WALK,
+                (Use::Kept | Use::Both, _) if carrier.is_some_and(|carrier| carrier != dim) => 1,
                 (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, 1),
             };
             usual

@@ -17,9 +17,10 @@ use vectors::widest;
 
 use super::extents;
 use crate::{
+    gcd::gcd,
     kernel::{
         homomorphism::{self, Dependence},
-        space::{DimSet, Space},
+        space::{self, DimSet, Space},
     },
     mlir::types,
 };
@@ -152,7 +153,17 @@ impl Facts {
     ///
     /// The kernel is not one that its verifier accepts.
     pub fn of(space: &Space<'_, '_>) -> Result<Self, Error> {
-        Self::read(space, None)
+        Self::read(space, None, &[])
+    }
+
+    /// Reads the facts off a kernel whose extents along `rows` have been forgotten, without what else depends on the number of rows: the
+    /// strides of dims in axes outside of theirs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::of`].
+    pub fn of_any_rows(space: &Space<'_, '_>, rows: &[usize]) -> Result<Self, Error> {
+        Self::read(space, None, rows)
     }
 
     /// Whether the value that an access reads is needed only behind the reductions.
@@ -176,10 +187,10 @@ impl Facts {
     ///
     /// As [`Self::of`].
     pub fn with_open_extent(space: &Space<'_, '_>, extent: u64) -> Result<Self, Error> {
-        Self::read(space, Some(extent))
+        Self::read(space, Some(extent), &[])
     }
 
-    fn read(space: &Space<'_, '_>, open: Option<u64>) -> Result<Self, Error> {
+    fn read(space: &Space<'_, '_>, open: Option<u64>, rows: &[usize]) -> Result<Self, Error> {
         let count = space.dims.len();
         // Maps the position of each reduction in the body to its position among the reductions.
         let numbers = (0..space.ops.len())
@@ -268,12 +279,21 @@ impl Facts {
             .map(|(position, access)| {
                 let access = access?;
                 let used = access.dims();
-                let strides = access.strides();
+                let mut strides = access.strides();
                 let alignment = space
                     .alignment(access.buffer)
                     .unwrap_or_else(|| access.element_bytes());
                 let bytes = access.element_bytes();
-                let divisors = space.address_divisors(&access);
+                let mut divisors = space.address_divisors(&access);
+                for (dim, row) in outside_of_rows(&access, rows) {
+                    if let Some(strides) = &mut strides {
+                        strides.dims[dim] = None;
+                    }
+                    // Rows that follow each other do so at a multiple of their own stride.
+                    if let Some(divisors) = &mut divisors {
+                        divisors.dims[dim] = gcd(divisors.dims[dim], divisors.dims[row]);
+                    }
+                }
                 let vector = match (&strides, divisors) {
                     (Some(strides), Some(divisors)) => {
                         widest(strides, &divisors, &extents, &multiples, alignment, bytes)
@@ -306,7 +326,13 @@ impl Facts {
                 })
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let dims = extents::dims(space, &reductions, &accesses, open)?;
+        let contributes = |row: &&usize| {
+            accesses
+                .iter()
+                .any(|access| access.contributes && access.uses[**row])
+        };
+        let carrier = rows.iter().rev().find(contributes).or(rows.last());
+        let dims = extents::dims(space, &reductions, &accesses, open, carrier.copied())?;
         let points = |op: &OperationRef<'_, '_>| {
             let operands = op
                 .operands()
@@ -409,6 +435,19 @@ fn begin_alike(access: &Access, lead: &Access) -> bool {
     };
     let mut strides = access.strides.iter().zip(&lead.strides);
     alike(&access.offset, &lead.offset) && strides.all(|(one, other)| alike(one, other))
+}
+
+/// Pairs (dim, row) of dims that an access has in an axis outside of that of a row: how far the dim's points are apart depends on the
+/// number of rows.
+fn outside_of_rows(access: &space::Access<'_, '_>, rows: &[usize]) -> Vec<(usize, usize)> {
+    let axes = |dim: usize| (0..access.coordinates.len()).filter(move |axis| access.is_along(*axis, dim));
+    let dims = access.dims();
+    let pairs = dims.iter().flat_map(|dim| rows.iter().map(|row| (*dim, *row)));
+    let is_outside = |(dim, row): &(usize, usize)| match (axes(*dim).next(), axes(*row).next_back()) {
+        (Some(dim), Some(row)) => dim < row,
+        _ => false,
+    };
+    pairs.filter(is_outside).collect()
 }
 
 /// Returns the extent of a dim if it is static.

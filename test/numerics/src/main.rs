@@ -3,6 +3,8 @@
 //! `norma-numerics` runs the table and then cases drawn from a seed, which it prints. A failing case is reduced to a small one
 //! that still fails, and printed as a `norma-sim` command line. The last line counts passes and failures.
 
+#[cfg(test)]
+mod batches;
 mod bench;
 mod case;
 mod check;

@@ -59,6 +59,7 @@
 // COMPARISON: error: expected a comparison by <, <=, > or >=, got 'm = 9'
 
 // The compiler's own choice for few rows.
+// RUN: norma-sim %s --size m=3 --batch-invariant | FileCheck %s --check-prefixes=CHECK,RIGHT
 // RUN: norma-sim %s --size m=3 --by-size | FileCheck %s --check-prefixes=CHECK,RIGHT
 // RUN: normac %s --emit=scheduled --by-size | FileCheck %s --check-prefix=CHOSEN
 // CHOSEN: affine.if

@@ -83,6 +83,7 @@ fn compile(
     let compile_options = CompileOptions {
         from,
         by_size: options.by_size,
+        batch_invariant: options.batch_invariant,
         fp_contract: options.fp_contract,
         schedules: match from < Level::Scheduled {
             true => options.schedule.clone(),

@@ -30,6 +30,9 @@ pub struct Options {
     /// As normac takes it: kernels for few points beside those for many
     #[arg(long)]
     pub by_size: bool,
+    /// As normac takes it: a row's results do not depend on the number of rows
+    #[arg(long, conflicts_with = "by_size")]
+    pub batch_invariant: bool,
     /// As normac takes it: which sums of a product are one fma
     #[arg(long, value_name = "fast|on", default_value_t)]
     pub fp_contract: FpContract,

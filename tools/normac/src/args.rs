@@ -85,6 +85,11 @@ pub struct CompileArgs {
     #[arg(long)]
     pub by_size: bool,
 
+    /// Promise that the bits of a row's results do not depend on the number of rows: neither that number nor where a row begins decides
+    /// on the order in which it is reduced.
+    #[arg(long, conflicts_with = "by_size")]
+    pub batch_invariant: bool,
+
     /// Compile a function with up to N schedules for each of its kernels, the best of several kinds first by the cost model, and with
     /// the compiler's choice, each into a folder of DIR: norma-run --regret times them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with_all = ["emit", "json", "explain", "by_size"], requires = "output")]
@@ -218,6 +223,7 @@ impl CompileArgs {
     pub fn options(&self, target: &'static Target) -> CompileOptions {
         CompileOptions {
             by_size: self.by_size,
+            batch_invariant: self.batch_invariant,
             fp_contract: self.fp_contract,
             schedules: self.schedule.clone(),
             keep_nvvm: self.keep_nvvm,

@@ -56,6 +56,8 @@ def find(request: Request) -> Bundle | None:
         options = [f"--target={target}", *(f"--schedule={schedule}" for schedule in request.schedules)]
         if request.by_size:
             options.append("--by-size")
+        if request.batch_invariant:
+            options.append("--batch-invariant")
         folder = _known.get((text, tuple(options)))
         if folder is None:
             return None

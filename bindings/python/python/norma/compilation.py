@@ -22,12 +22,13 @@ def compile(
     target: str | Sequence[str] | None = None,
     schedule: str | Sequence[str] = (),
     by_size: bool = False,
+    batch_invariant: bool = False,
 ) -> Bundle:
     """Compiles a program, or returns its bundle from a folder of :func:`norma.use_bundles` or from the cache.
 
     ``source`` is a path, or the text of a program in MLIR; a string of one line that ends in ``.mlir`` is a path. ``target`` is
-    one target such as ``"sm_90a"``, or several; the default is the best target for the first GPU. ``schedule`` and ``by_size`` are
-    the options of ``normac`` with these names.
+    one target such as ``"sm_90a"``, or several; the default is the best target for the first GPU. ``schedule``, ``by_size`` and
+    ``batch_invariant`` are the options of ``normac`` with these names.
 
     Other threads run in the meantime. A program is compiled once, even if several threads ask for it, and its bundle is kept by this
     process and in the cache.
@@ -49,6 +50,7 @@ def compile(
         targets=(target,) if isinstance(target, str) else tuple(target),
         schedules=(schedule,) if isinstance(schedule, str) else tuple(schedule),
         by_size=by_size,
+        batch_invariant=batch_invariant,
     )
     return bundle_of(request, name)
 

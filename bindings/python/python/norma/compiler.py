@@ -24,6 +24,7 @@ class Request:
     targets: tuple[str, ...]
     schedules: tuple[str, ...] = ()
     by_size: bool = False
+    batch_invariant: bool = False
 
     @functools.cached_property
     def key(self) -> str:
@@ -74,6 +75,8 @@ class Compiler:
                 command += ["--schedule", schedule]
             if request.by_size:
                 command.append("--by-size")
+            if request.batch_invariant:
+                command.append("--batch-invariant")
             try:
                 ran = subprocess.run(
                     command, input=request.source, capture_output=True, encoding="utf-8", errors="replace", check=False

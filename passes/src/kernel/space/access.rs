@@ -144,6 +144,11 @@ impl<'c> Access<'c, '_> {
             .collect()
     }
 
+    /// Whether the coordinate of an axis depends on a dim.
+    pub fn is_along(&self, axis: usize, dim: usize) -> bool {
+        self.coordinates[axis].is_function_of_dim(dim)
+    }
+
     /// The bytes of one element; an index is stored as i64.
     pub fn element_bytes(&self) -> i64 {
         types::element_bytes(self.value.r#type()).unwrap_or(8)
@@ -180,11 +185,16 @@ impl<'c> Access<'c, '_> {
 }
 
 impl<'c> Space<'c, '_> {
+    /// The size of a buffer's axis, if it is static.
+    fn static_size(&self, buffer: usize, axis: usize) -> Option<i64> {
+        let shape = types::shape(self.buffers.get(buffer)?.r#type())?;
+        shape.get(axis).copied().flatten()
+    }
+
     /// A known divisor of the size of a buffer's axis: the size itself if it is static, or else what the kernel states.
     pub fn size_multiple(&self, buffer: usize, axis: usize) -> i64 {
-        let shape = types::shape(self.buffers[buffer].r#type()).unwrap_or_default();
-        if let Some(Some(size)) = shape.get(axis) {
-            return *size;
+        if let Some(size) = self.static_size(buffer, axis) {
+            return size;
         }
         let multiples = self.kernel().ok().and_then(|kernel| kernel.multiples());
         let multiples = multiples.unwrap_or_default();
@@ -196,9 +206,8 @@ impl<'c> Space<'c, '_> {
 
     /// The range of the size of a buffer's axis: the size itself if it is static, or else what the kernel states.
     pub fn size_bounds(&self, buffer: usize, axis: usize) -> Interval {
-        let shape = types::shape(self.buffers[buffer].r#type()).unwrap_or_default();
-        if let Some(Some(size)) = shape.get(axis) {
-            return Interval::exactly(*size);
+        if let Some(size) = self.static_size(buffer, axis) {
+            return Interval::exactly(size);
         }
         let bounds = self.kernel().ok().and_then(|kernel| kernel.bounds());
         let bounds = bounds.unwrap_or_default();

@@ -31,8 +31,11 @@ pub(super) struct Function<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Function<'c, 'a> {
-    /// Reads a function; `None` if it has fewer than two computes, or does not end in `func.return`.
-    pub(super) fn read(function: OperationRef<'c, 'a>) -> Result<Option<Self>, PassError<'c>> {
+    /// Reads a function, with `any_rows` so that a single row is not taken for none; `None` if it has fewer than two computes, or does not end in `func.return`.
+    pub(super) fn read(
+        function: OperationRef<'c, 'a>,
+        any_rows: bool,
+    ) -> Result<Option<Self>, PassError<'c>> {
         let Some(block) = function.region(0)?.first_block() else {
             return Ok(None);
         };
@@ -58,7 +61,7 @@ impl<'c: 'a, 'a> Function<'c, 'a> {
                 continue;
             }
             let program = compute
-                .map(|compute| read(&mut graph, &mut shapes, compute))
+                .map(|compute| read(&mut graph, &mut shapes, compute, any_rows))
                 .transpose()?
                 .flatten();
             groups.push(Some(match program {

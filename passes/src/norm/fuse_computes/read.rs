@@ -1,7 +1,7 @@
 //! Reads computes into the graph.
 //!
 //! Sizes are expressed by the sizes of tensors that no program makes, so that equal extents compare equal whichever tensor they were
-//! written over. A dim of extent 1 is replaced by 0.
+//! written over. A dim of extent 1 is replaced by 0, unless it may count rows whose number nothing may depend on.
 
 use std::collections::HashMap;
 
@@ -28,11 +28,13 @@ use crate::{
 /// By tensor of a function: its sizes, as expressions over the sizes of tensors that no program makes.
 pub(super) type Shapes<'c> = HashMap<usize, Vec<AffineExpr<'c>>>;
 
-/// Reads a compute, and adds the sizes of its results to `shapes`; `None` for one that cannot be fused.
+/// Reads a compute, and adds the sizes of its results to `shapes`; `None` for one that cannot be fused. With `any_rows` the dims that no
+/// reduction ranges over or counts its results by stay dims even if they have one point.
 pub(super) fn read<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     shapes: &mut Shapes<'c>,
     compute: ComputeOp<'c, 'a>,
+    any_rows: bool,
 ) -> Result<Option<Program<'c, 'a>>, PassError<'c>> {
     let (tensors, scalars) = compute::inputs(compute);
     let results = compute.outputs();
@@ -82,8 +84,14 @@ pub(super) fn read<'c: 'a, 'a>(
         values: HashMap::new(),
         program: Program::default(),
     };
+    let ops = walk::in_block(compute::block(compute)?);
+    let reductions = ops.into_iter().filter_map(ReduceOp::from_op);
+    let combined = reductions
+        .flat_map(|reduce| reduce.dims().into_iter().chain(reduce.nth()))
+        .collect::<Vec<_>>();
     for (position, dim) in arguments.dims.iter().enumerate() {
-        reader.add_dim(*dim, of_function(extents.result(position)?));
+        let may_count_rows = any_rows && !combined.contains(dim);
+        reader.add_dim(*dim, of_function(extents.result(position)?), may_count_rows);
     }
     for (inside, outside) in arguments.scalars.iter().zip(scalars) {
         let node = reader.graph.add(Kind::Scalar(outside), compute.op().location());
@@ -144,11 +152,11 @@ struct Reader<'r, 'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
-    fn add_dim(&mut self, dim: Value<'c, 'a>, extent: AffineExpr<'c>) {
+    fn add_dim(&mut self, dim: Value<'c, 'a>, extent: AffineExpr<'c>, may_count_rows: bool) {
         let position = self.positions.len();
         self.positions.insert(key(dim), position);
         let one = AffineExpr::constant(self.graph.context, 1);
-        let stands_for = if extent == one {
+        let stands_for = if extent == one && !may_count_rows {
             AffineExpr::constant(self.graph.context, 0)
         } else {
             // SAFETY: the value is alive, and the context keeps its location.

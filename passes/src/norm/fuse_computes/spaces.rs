@@ -50,7 +50,8 @@ impl<'c> Match<'c> {
                 continue;
             }
             match (made.dims.as_slice(), read.dims.as_slice()) {
-                ([], _) | (_, []) => continue,
+                ([], []) => continue,
+                // A dim of one point may match the coordinate 0.
                 (_, [(dim, 1)]) => {
                     self.consumer.insert(*dim, at_made);
                 }

@@ -58,6 +58,8 @@ struct Entry {
     #[serde(default)]
     by_size: bool,
     #[serde(default)]
+    batch_invariant: bool,
+    #[serde(default)]
     shape: OneOrMore,
     #[serde(default)]
     dtype: OneOrMore,
@@ -134,6 +136,7 @@ pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<
                 text: text.clone(),
                 options: CompileOptions {
                     by_size: entry.by_size || args.by_size,
+                    batch_invariant: entry.batch_invariant || args.batch_invariant,
                     ..args.options(target)
                 },
             }));
