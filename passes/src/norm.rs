@@ -6,6 +6,7 @@ pub(crate) mod differentiate;
 pub(crate) mod dispatch_schedules;
 pub(crate) mod form_computes;
 pub(crate) mod form_kernels;
+mod function_scalars;
 pub(crate) mod fuse_computes;
 pub(crate) mod gather_one_hots;
 pub(crate) mod hoist_reads;

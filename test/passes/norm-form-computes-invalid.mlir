@@ -49,7 +49,7 @@ func.func @accumulator_twice(%x: tensor<4x8xf32>, %from: tensor<4xf32>) -> tenso
 
 func.func @no_number(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{unsupported: a number that 'tensor.extract' makes; supported: constants, arguments, and what scalar ops make of them}}
+  // expected-error @below {{unsupported: a number that 'tensor.extract' makes; supported: constants, elements of constant tensors of one value, arguments, and what scalar ops make of them}}
   %s = tensor.extract %x[%c0] : tensor<4xf32>
   // expected-note @below {{it is used here}}
   %y = tensor.splat %s : tensor<4xf32>

@@ -8,7 +8,7 @@
 // RUN: norma-sim %examples/cumsum.mlir --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/distillation.mlir --function distillation --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/distillation.mlir --function distillation_grad --size m=3 --seeds 1 | FileCheck %s
-// RUN: norma-sim %examples/eps_at_run_time.mlir --size m=3 --scalar eps=1e-3 --scalar scale=0.5 --seeds 1 | FileCheck %s
+// RUN: norma-sim %examples/eps_at_run_time.mlir --size m=3 --scalar eps=1e-3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/gated_norm.mlir --function gated_norm --size m=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/gated_norm.mlir --function gated_norm_grad --size m=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/gated_residual.mlir --size m=2 --seeds 1 | FileCheck %s

@@ -52,13 +52,20 @@ impl Reader<'_, '_> {
                     .operands()
                     .map(|operand| reader.element(operand, at.to_vec(), statement));
                 let operands = operands.collect::<Option<_>>()?;
-                Some(statement.push(scalar::step(op, operands)?))
+                scalar::steps(op, operands, |step| statement.push(step))
             });
         }
         if views::is_view(op) {
             return self.view(op, result);
         }
         self.nest(op)
+    }
+
+    /// A program that writes a number into a tensor without axes.
+    pub(super) fn number_alone(&mut self, number: IrValue) -> Option<Program> {
+        self.elementwise(number, Vec::new(), |reader, statement, _| {
+            reader.number(number, statement)
+        })
     }
 
     /// A program that computes one value for each element of the result.
@@ -82,10 +89,7 @@ impl Reader<'_, '_> {
     }
 
     fn constant(&mut self, op: OperationRef, result: IrValue) -> Option<Program> {
-        let splat = DenseElementsAttribute::try_from(op.attribute("value").ok()?).ok()?;
-        if !splat.is_splat() {
-            return None;
-        }
+        let splat = splat(op)?;
         let extents = self.extents(result)?;
         let constant = Step::Constant {
             value: scalar::number(splat.splat_value())?,
@@ -195,16 +199,16 @@ impl Reader<'_, '_> {
 
     /// Reads an op of the region.
     fn inner(&mut self, op: OperationRef, statement: &mut Statement) -> Option<()> {
-        let step = match op_name(op) {
-            "linalg.index" => Step::Index {
+        let value = match op_name(op) {
+            "linalg.index" => statement.push(Step::Index {
                 dim: usize::try_from(norma_dialects::integer(op.attribute("dim").ok()?).ok()?).ok()?,
-            },
+            }),
             _ => {
                 let operands = op.operands().map(|operand| self.number(operand, statement));
-                scalar::step(op, operands.collect::<Option<_>>()?)?
+                let operands = operands.collect::<Option<_>>()?;
+                scalar::steps(op, operands, |step| statement.push(step))?
             }
         };
-        let value = statement.push(step);
         statement.values.insert(key(op.result(0).ok()?.into()), value);
         Some(())
     }
@@ -234,17 +238,37 @@ impl Reader<'_, '_> {
         if let Some(value) = statement.values.get(&key(number)) {
             return Some(*value);
         }
-        let step = match self.scalars.get(&key(number)) {
-            Some(scalar) => scalar.step.clone(),
+        let value = match self.scalars.get(&key(number)) {
+            Some(scalar) => statement.push(scalar.step.clone()),
             None => {
                 let op = definition(number)?;
+                if walk::has_name(op, "tensor.extract") {
+                    let value = self.extracted(op, statement)?;
+                    statement.values.insert(key(number), value);
+                    return Some(value);
+                }
                 let operands = op.operands().map(|operand| self.number(operand, statement));
-                scalar::step(op, operands.collect::<Option<_>>()?)?
+                let operands = operands.collect::<Option<_>>()?;
+                scalar::steps(op, operands, |step| statement.push(step))?
             }
         };
-        let value = statement.push(step);
         statement.values.insert(key(number), value);
         Some(value)
+    }
+
+    /// The element that a `tensor.extract` takes from a tensor without axes, or the value of a tensor that has one.
+    fn extracted(&mut self, op: OperationRef, statement: &mut Statement) -> Option<Value> {
+        let tensor = op.operand(0).ok()?;
+        if let Some(splat) = definition(tensor).and_then(splat) {
+            return Some(statement.push(Step::Constant {
+                value: scalar::number(splat.splat_value())?,
+                element: scalar::element(tensor.r#type())?,
+            }));
+        }
+        match types::shape(tensor.r#type())?.as_slice() {
+            [] => self.element(tensor, Vec::new(), statement),
+            _ => None,
+        }
     }
 
     /// The extents of a tensor.
@@ -288,6 +312,16 @@ impl Reader<'_, '_> {
         }
         None
     }
+}
+
+/// The value of an `arith.constant` that is a tensor of one value.
+fn splat<'c>(op: OperationRef<'c, '_>) -> Option<DenseElementsAttribute<'c>> {
+    let value = op
+        .attribute("value")
+        .ok()
+        .filter(|_| walk::has_name(op, "arith.constant"))?;
+    let splat = DenseElementsAttribute::try_from(value).ok()?;
+    splat.is_splat().then_some(splat)
 }
 
 /// The operands that give the dynamic sizes of an op's result; `None` for an op that takes no sizes.
