@@ -20,7 +20,7 @@
 // RUN: norma-sim %examples/masked_softmax.mlir --size m=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/qk_norm_rotary.mlir --size token=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/qkv_norm.mlir --size m=3 --seeds 1 | FileCheck %s
-// RUN: norma-sim %examples/quantize_both_ways.mlir --size m=50 --size m1=2 --seeds 1 | FileCheck %s
+// RUN: norma-sim %examples/quantize_both_ways.mlir --size m=50 --size blocks=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/quantize_rows.mlir --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/rms_norm.mlir --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/rms_norm_nvfp4.mlir --size m=3 --seeds 1 | FileCheck %s
