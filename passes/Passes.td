@@ -278,7 +278,11 @@ def NormFormComputes : RustPass<"norm-form-computes"> {
       and named ones such as `linalg.fill`, `linalg.broadcast`,
       `linalg.transpose`, `linalg.reduce` and `linalg.map`. A loop that indexes no
       result is a reduction loop; the region then has to be
-      `op(accumulator, value)` with an associative and commutative op.
+      `op(accumulator, value)` with an associative and commutative op, or to have
+      two results, an extremum and the first place where it is (argmax, argmin).
+      That is told by what the region computes for each order of values and
+      places. As in `norm.reduce_axes`, the place is that of the first NaN, if
+      there is one, and NaN has to be the value then.
 
     Values have the element types of the op, so that its results are rounded as
     the op says. Sizes that an op requires to be equal are assumed to be equal, and

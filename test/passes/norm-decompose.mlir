@@ -100,7 +100,7 @@ func.func @kernel_form(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // A number that each call sets is a scalar of the program; scalar ops that compute it are copied.
 // CHECK-LABEL: @eps_at_run_time(
-// CHECK-SAME: %[[INVERSE:.*]]: f32
+// CHECK-SAME: %[[INVERSE:[a-z0-9]+]]: f32)
 // CHECK: norm.compute({{.*}}, %[[I:.*]] = %[[INVERSE]] : f32)
 // CHECK: %[[EPS:.*]] = arith.divf %{{.*}}, %[[I]] : f32
 // CHECK: %[[SHIFTED:.*]] = arith.addf %{{.*}}, %[[EPS]] : f32

@@ -7,6 +7,7 @@
 //! which follow each other have the same extents.
 
 mod elementwise;
+mod extrema;
 mod fill;
 mod sizes;
 mod structured;

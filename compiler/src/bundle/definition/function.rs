@@ -1,5 +1,6 @@
 //! The body of a function as the statements of a definition.
 
+mod extremum;
 mod tensors;
 mod views;
 

@@ -13,18 +13,20 @@ use norma_dialects::op_name;
 use norma_passes::mlir::values::{definition, key};
 use norma_passes::mlir::{types, walk};
 
+use norma_passes::kernel::extremum::Extremum;
+
 use super::{Reader, scalar, shape};
 use crate::bundle::{affine, views};
 
 /// A statement under construction.
 #[derive(Default)]
-struct Statement {
+pub(super) struct Statement {
     program: Program,
     values: HashMap<usize, Value>,
 }
 
 impl Statement {
-    fn push(&mut self, step: Step) -> Value {
+    pub(super) fn push(&mut self, step: Step) -> Value {
         self.program.push(step).start
     }
 }
@@ -133,6 +135,19 @@ impl Reader<'_, '_> {
         }
         let ops = walk::in_block(body);
         let end = *ops.iter().find(|op| walk::has_name(**op, "linalg.yield"))?;
+        let yielded = end.operands().collect::<Vec<_>>();
+        if let ([_], [one, other]) = (over.as_slice(), yielded.as_slice())
+            && let Some(extremum) = Extremum::of(
+                [
+                    body.argument(inits).ok()?.into(),
+                    body.argument(inits + 1).ok()?.into(),
+                ],
+                [*one, *other],
+            )
+        {
+            self.extremum(op, &extremum, &accesses, &over, &mut statement)?;
+            return Some(statement.program);
+        }
         let accumulating = match over.is_empty() {
             true => Vec::new(),
             false => end.operands().map(definition).collect::<Option<Vec<_>>>()?,
@@ -198,7 +213,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads an op of the region.
-    fn inner(&mut self, op: OperationRef, statement: &mut Statement) -> Option<()> {
+    pub(super) fn inner(&mut self, op: OperationRef, statement: &mut Statement) -> Option<()> {
         let value = match op_name(op) {
             "linalg.index" => statement.push(Step::Index {
                 dim: usize::try_from(norma_dialects::integer(op.attribute("dim").ok()?).ok()?).ok()?,
@@ -214,7 +229,7 @@ impl Reader<'_, '_> {
     }
 
     /// An element of a tensor operand, or a scalar operand itself.
-    fn element(
+    pub(super) fn element(
         &mut self,
         operand: IrValue,
         access: Vec<Expression>,
@@ -234,7 +249,7 @@ impl Reader<'_, '_> {
 
     /// A scalar: one that the statement has already computed, an argument of the function, or the result of ops on such
     /// scalars.
-    fn number(&mut self, number: IrValue, statement: &mut Statement) -> Option<Value> {
+    pub(super) fn number(&mut self, number: IrValue, statement: &mut Statement) -> Option<Value> {
         if let Some(value) = statement.values.get(&key(number)) {
             return Some(*value);
         }
