@@ -11,6 +11,7 @@ pub(crate) mod fuse_computes;
 pub(crate) mod gather_one_hots;
 pub(crate) mod hoist_reads;
 mod host_function;
+mod integer_powers;
 mod kernel_copy;
 mod kernel_names;
 mod launches;

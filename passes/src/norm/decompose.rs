@@ -9,7 +9,6 @@ mod cross_entropy;
 mod cross_entropy_grad;
 mod cumsum;
 mod dequantize;
-mod fpowi;
 mod group_norm;
 mod group_norm_grad;
 mod l2_norm;
@@ -44,6 +43,7 @@ use crate::{
         pass::{PassContext, PassError, PassResult},
         walk,
     },
+    norm::integer_powers,
     table::{NormDecompose, NormDecomposeStatistic},
 };
 
@@ -57,7 +57,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (CrossEntropyGradOp::NAME, cross_entropy_grad::decompose),
     (CumsumOp::NAME, cumsum::decompose),
     (DequantizeOp::NAME, dequantize::decompose),
-    (fpowi::NAME, fpowi::decompose),
+    (integer_powers::NAME, integer_powers::decompose),
     (GroupNormOp::NAME, group_norm::decompose),
     (GroupNormGradOp::NAME, group_norm_grad::decompose),
     (L2NormOp::NAME, l2_norm::decompose),

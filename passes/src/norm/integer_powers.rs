@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The op's name; its dialect is one of MLIR's own.
-pub(super) const NAME: &str = "math.fpowi";
+pub(in crate::norm) const NAME: &str = "math.fpowi";
 
 /// The most factors that are multiplied. The rounding errors of a product grow with their number, those of `math.powf` do not.
 const MOST_FACTORS: i64 = 4;
@@ -27,7 +27,12 @@ const MOST_FACTORS: i64 = 4;
 /// Exponents up to this are numbers of f32.
 const LARGEST: i64 = 1 << 24;
 
-pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
+/// Replaces an op by products, or by `math.powf`.
+///
+/// # Errors
+///
+/// Unsupported: the exponent is no constant, or too large.
+pub(in crate::norm) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let (base, exponent) = (op.operand(0)?, op.operand(1)?);
     let refuse = |message: String| PassError::from(Diagnostic::unsupported(op.location(), message));
     let count = constant(exponent)
