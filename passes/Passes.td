@@ -232,7 +232,8 @@ def NormDecompose : RustPass<"norm-decompose"> {
     are widened to f32 where they are read, or to f64 if any operand or result is
     f64. All arithmetic on floats has that type, and each result is rounded once,
     where it is written. From here on no pass can tell which op a program came
-    from.
+    from. A scalar operand is computed in the program, from the arguments that it
+    depends on. `math.fpowi` by a constant has become products or `math.powf`.
 
     **Leaves alone** every other op. A named op that has no definition yet is an
     error, which lists those that have one.
@@ -285,14 +286,19 @@ def NormFormComputes : RustPass<"norm-form-computes"> {
       and named ones such as `linalg.fill`, `linalg.broadcast`,
       `linalg.transpose`, `linalg.reduce` and `linalg.map`. A loop that indexes no
       result is a reduction loop; the region then has to be
-      `op(accumulator, value)` with an associative and commutative op.
+      `op(accumulator, value)` with an associative and commutative op, or to have
+      two results, an extremum and the first place where it is (argmax, argmin).
+      That is told by what the region computes for each order of values and
+      places. As in `norm.reduce_axes`, the place is that of the first NaN, if
+      there is one, and NaN has to be the value then.
 
     Values have the element types of the op, so that its results are rounded as
     the op says. Sizes that an op requires to be equal are assumed to be equal, and
     of equal sizes dims range over the one that comes first in the function; the
     kernels check the extents of what they read. Scalars that ops use have to be
-    constants, arguments, or computed from these by scalar ops. Ops that only gave
-    the size of a tensor (`tensor.empty`, `tensor.dim`) are erased.
+    constants, elements of constant tensors of one value (`tensor.extract`),
+    arguments, or computed from these by scalar ops. Ops that only gave the size of
+    a tensor (`tensor.empty`, `tensor.dim`) are erased.
 
     **Leaves alone** every other op.
 

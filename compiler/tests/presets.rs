@@ -81,7 +81,7 @@ fn empty_tensors_compile_or_are_refused_by_the_verifier() {
             }
             "top_k" => {
                 let refusal = without_columns.unwrap_err();
-                let expected = "expected k between 1 and 64, and no more than there are elements, got 1";
+                let expected = "expected k between 1 and 128, and no more than there are elements, got 1";
                 assert!(refusal.contains(expected), "{refusal}");
             }
             _ => without_columns.unwrap(),

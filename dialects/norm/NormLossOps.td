@@ -5,7 +5,7 @@
 
 include "norm/NormOpBase.td"
 
-def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments]> {
+def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedOperandSegments, AttrSizedResultSegments]> {
   let summary = "Cross-entropy of logits and labels";
   let description = [{
     Semantics, with c over the classes, which lie along `axis` of `logits`, C their number, l the label, w = `weight`, or 1
@@ -34,6 +34,9 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
     infinite it is that. Operands are widened to f32, in which all arithmetic is, and each result is rounded once. Sums may be
     taken in any order.
 
+    `label_smoothing`, `z_loss` and `softcap` may be numbers that each call sets: the operands `runtime_label_smoothing`,
+    `runtime_z_loss` and `runtime_softcap` stand for the attributes then, and nothing checks them.
+
     Constraints:
     - C1: `axis` is an axis of `logits`; a negative one counts from the end.
     - C2: `labels` has the shape of the other axes of `logits`.
@@ -42,6 +45,8 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
     - C5: `dlogits` has the shape of `logits`.
     - C6: `label_smoothing` is between 0 and 1; `z_loss` and `softcap` are finite and not negative.
     - C7: `loss` is one number where it is reduced.
+    - C8: `label_smoothing`, `z_loss` and `softcap` have their defaults where `runtime_label_smoothing`, `runtime_z_loss` and
+      `runtime_softcap` are there.
 
     Example:
 
@@ -55,6 +60,9 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
     Norm_UpToF32Tensor:$logits,
     Norm_LabelTensor:$labels,
     Optional<Norm_UpToF32Tensor>:$weight,
+    Optional<Norm_RuntimeNumber>:$runtime_label_smoothing,
+    Optional<Norm_RuntimeNumber>:$runtime_z_loss,
+    Optional<Norm_RuntimeNumber>:$runtime_softcap,
     DefaultValuedAttr<I64Attr, "-1">:$axis,
     DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
     DefaultValuedAttr<Norm_LossReduction, "::mlir::norm::LossReduction::None">:$reduction,
@@ -71,12 +79,17 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
   let shapes = (by_name
     Norm_OtherAxes<"axis">:$labels,
     Norm_NamedAxes<"axis">:$weight,
+    Norm_InPlaceOf<"label_smoothing">:$runtime_label_smoothing,
+    Norm_InPlaceOf<"z_loss">:$runtime_z_loss,
+    Norm_InPlaceOf<"softcap">:$runtime_softcap,
     Norm_ReducedRows<"axis", "reduction">:$loss,
     Norm_OtherAxes<"axis">:$lse,
     Norm_OtherAxes<"axis">:$row_weight
   );
   let assemblyFormat = [{
     $logits `labels` `(` $labels `:` type($labels) `)` (`weight` `(` $weight^ `:` type($weight) `)`)?
+    (`label_smoothing` `(` $runtime_label_smoothing^ `)`)?
+    (`z_loss` `(` $runtime_z_loss^ `)`)? (`softcap` `(` $runtime_softcap^ `)`)?
     (`reduction` `(` $reduction^ `)`)? attr-dict `:` type($logits) `->` type($loss) (`lse` `(` type($lse)^ `)`)?
     (`row_weight` `(` type($row_weight)^ `)`)? (`dlogits` `(` type($dlogits)^ `)`)?
   }];

@@ -32,6 +32,12 @@ template <typename LossOp> static FailureOr<AxisSplit> verifyClasses(LossOp op) 
   if (failed(verifyNotNegative(op, "z_loss", op.getZLoss())) ||
       failed(verifyNotNegative(op, "softcap", op.getSoftcap())))
     return failure();
+  // cross_entropy_c8, cross_entropy_grad_c6
+  using Properties = typename LossOp::Properties;
+  if (failed(verifyInPlace(op, "label_smoothing", op.getRuntimeLabelSmoothing(), &Properties::label_smoothing)) ||
+      failed(verifyInPlace(op, "z_loss", op.getRuntimeZLoss(), &Properties::z_loss)) ||
+      failed(verifyInPlace(op, "softcap", op.getRuntimeSoftcap(), &Properties::softcap)))
+    return failure();
   return axes;
 }
 

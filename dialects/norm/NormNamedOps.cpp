@@ -19,11 +19,15 @@ std::optional<int64_t> mlir::norm::axisPosition(int64_t axis, int64_t rank) {
 }
 
 FailureOr<AxisSplit> mlir::norm::splitAxes(Operation *op, TypedValue<RankedTensorType> x, ArrayRef<int64_t> axes) {
+  if (axes.empty())
+    return op->emitOpError("expected at least one axis");
+  return splitAnyAxes(op, x, axes);
+}
+
+FailureOr<AxisSplit> mlir::norm::splitAnyAxes(Operation *op, TypedValue<RankedTensorType> x, ArrayRef<int64_t> axes) {
   RankedTensorType type = x.getType();
   int64_t rank = type.getRank();
   llvm::SmallBitVector isNamed(rank);
-  if (axes.empty())
-    return op->emitOpError("expected at least one axis");
   for (int64_t axis : axes) {
     std::optional<int64_t> position = axisPosition(axis, rank);
     if (!position)
@@ -64,17 +68,30 @@ LogicalResult mlir::norm::verifyStatistic(Operation *op, StringRef name, Value v
                            << type;
 }
 
+/// Whether a shape broadcasts to `to` by NumPy's rules.
+static bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
+  if (shape.size() > to.size())
+    return false;
+  return llvm::all_of(llvm::zip_equal(shape, to.take_back(shape.size())), [](auto sizes) {
+    auto [size, wanted] = sizes;
+    return size == 1 || size == wanted;
+  });
+}
+
 LogicalResult mlir::norm::verifyBroadcast(Operation *op, StringRef name, Value value, RankedTensorType to) {
+  if (!value || broadcasts(cast<RankedTensorType>(value.getType()).getShape(), to.getShape()))
+    return success();
+  return op->emitOpError() << "expected " << name << " to broadcast to " << to << ", got " << value.getType();
+}
+
+LogicalResult mlir::norm::verifyAffineShape(Operation *op, StringRef name, Value value, const AxisSplit &axes) {
   if (!value)
     return success();
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  bool fits = shape.size() <= to.getShape().size();
-  if (fits)
-    for (auto [size, wanted] : llvm::zip_equal(shape, to.getShape().take_back(shape.size())))
-      fits &= size == 1 || size == wanted;
-  if (fits)
+  if (shape == ArrayRef(axes.namedShape) || broadcasts(shape, axes.of.getShape()))
     return success();
-  return op->emitOpError() << "expected " << name << " to broadcast to " << to << ", got " << value.getType();
+  return op->emitOpError() << "expected " << name << " to have the shape of " << axesOf("normalized", axes.of)
+                           << " or to broadcast to it, got " << value.getType();
 }
 
 LogicalResult mlir::norm::verifyLengths(Operation *op, Value lengths, const AxisSplit &axes) {
@@ -87,13 +104,15 @@ FailureOr<Groups> mlir::norm::splitGroups(Operation *op, TypedValue<RankedTensor
                                           int64_t groups) {
   RankedTensorType type = x.getType();
   std::optional<int64_t> axis = axisPosition(channelAxis, type.getRank());
-  if (!axis || *axis == 0)
-    return op->emitOpError() << "expected channel_axis to be an axis of " << type << " but the first, got "
-                             << channelAxis;
+  if (!axis)
+    return op->emitOpError() << "expected channel_axis to be an axis of " << type << ", got " << channelAxis;
   int64_t channels = type.getDimSize(*axis);
-  if (ShapedType::isDynamic(channels) || groups < 1 || channels < 1 || channels % groups != 0)
-    return op->emitOpError() << "expected a static number of channels above 0 that groups divide, got " << groups
-                             << " groups in " << type;
+  bool divides = groups == 1 || (!ShapedType::isDynamic(channels) && groups > 1 && channels % groups == 0);
+  if (!divides || channels == 0)
+    return op->emitOpError() << "expected one group, or groups that divide a static number of channels above 0, got "
+                             << groups << " groups in " << type;
+  if (*axis == 0)
+    return Groups{channels, {groups}};
   return Groups{channels, {type.getDimSize(0), groups}};
 }
 
@@ -123,6 +142,12 @@ LogicalResult mlir::norm::verifyNotNegative(Operation *op, StringRef name, const
   if (value.isFinite() && !value.isNegative())
     return success();
   return op->emitOpError() << "expected " << name << " to be finite and not negative, got " << value.convertToFloat();
+}
+
+LogicalResult mlir::norm::verifyInPlace(Operation *op, StringRef name, Value number, bool hasDefault) {
+  if (!number || hasDefault)
+    return success();
+  return op->emitOpError() << "expected " << name << " either as an attribute or as an operand, got both";
 }
 
 std::string mlir::norm::quoted(Type type) {

@@ -9,7 +9,8 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
   let summary = "Gradient of root-mean-square normalization";
   let description = [{
     `dy` is the gradient of a loss with respect to the result of `norm.rms_norm`; the results are those with respect to its operands.
-    Semantics, with n over the `axes` of `x` (the normalized ones), N their number of elements, and m over the other axes:
+    Semantics, with n over the `axes` of `x` (the normalized ones), N their number of elements, and m over the axes that
+    `weight` does not vary over, which are the other axes unless it broadcasts:
 
         rstd    = 1 / sqrt(sum_n(x^2) / N + eps)      unless it is given
         h       = x * rstd
@@ -19,16 +20,18 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
         dbias   = sum_m(dy)
 
     `rstd` is what the forward op returned, and `residual` the gradient that reaches `x` along another path; without it,
-    it is 0. Types, the order of sums, NaN and Inf are as in `norm.rms_norm`. Under one schedule all sums are taken in
+    it is 0. `runtime_eps`, types, the order of sums, NaN and Inf are as in `norm.rms_norm`. Under one schedule all sums are taken in
     one order, without atomics, so that results are the same in every run.
 
     Constraints:
     - C1: `axes` names at least one axis of `x`, none twice; negative ones count from the end.
     - C2: `dy`, `residual` and `dx` have the shape of `x`.
-    - C3: `weight`, `dweight` and `dbias` have the shape of the normalized axes, in the order of `x`.
+    - C3: `weight` has the shape of the normalized axes, in the order of `x`, or else broadcasts to `x`; `dweight` and `dbias` have the
+      shape of `weight`, or without it that of the normalized axes.
     - C4: `rstd` is of the type of the arithmetic, with the shape of the other axes of `x`.
     - C5: `weight_offset` is 0 when there is no `weight`.
     - C6: `eps` is finite and not negative.
+    - C7: `eps` has its default where `runtime_eps` is there.
 
     Example:
 
@@ -43,6 +46,7 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
     Optional<Norm_FloatTensor>:$weight,
     Optional<Norm_FloatTensor>:$rstd,
     Optional<Norm_FloatTensor>:$residual,
+    Optional<Norm_RuntimeNumber>:$runtime_eps,
     Norm_Axes:$axes,
     Norm_Number<"1.0e-6">:$eps,
     Norm_Number<"0.0">:$weight_offset
@@ -51,14 +55,15 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
   let shapes = (by_name
     Norm_NamedAxes<"axes">:$weight,
     Norm_OtherAxes<"axes">:$rstd,
+    Norm_InPlaceOf<"eps">:$runtime_eps,
     Norm_NamedAxes<"axes">:$dweight,
     Norm_NamedAxes<"axes">:$dbias
   );
   let usual = ["weight", "rstd", "dweight"];
   let assemblyFormat = [{
     $x `dy` `(` $dy `:` type($dy) `)` (`weight` `(` $weight^ `:` type($weight) `)`)? (`rstd` `(` $rstd^ `:` type($rstd) `)`)?
-    (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict
-    `:` type($x) `->` type($dx) (`dweight` `(` type($dweight)^ `)`)? (`dbias` `(` type($dbias)^ `)`)?
+    (`residual` `(` $residual^ `:` type($residual) `)`)?
+    (`eps` `(` $runtime_eps^ `)`)? attr-dict `:` type($x) `->` type($dx) (`dweight` `(` type($dweight)^ `)`)? (`dbias` `(` type($dbias)^ `)`)?
   }];
   let hasVerifier = 1;
 }
@@ -67,7 +72,8 @@ def Norm_LayerNormGradOp : Norm_NamedOp<"layer_norm_grad", [AttrSizedOperandSegm
   let summary = "Gradient of layer normalization";
   let description = [{
     `dy` is the gradient of a loss with respect to the result of `norm.layer_norm`; the results are those with respect to its
-    operands. Semantics, with n over the `axes` of `x` (the normalized ones), N their number of elements, and m over the other axes:
+    operands. Semantics, with n over the `axes` of `x` (the normalized ones), N their number of elements, and m over the axes that
+    `weight` does not vary over, which are the other axes unless it broadcasts:
 
         mean    = sum_n(x) / N                               unless it is given
         rstd    = 1 / sqrt(sum_n((x - mean)^2) / N + eps)    unless it is given
@@ -82,10 +88,12 @@ def Norm_LayerNormGradOp : Norm_NamedOp<"layer_norm_grad", [AttrSizedOperandSegm
     Constraints:
     - C1: `axes` names at least one axis of `x`, none twice; negative ones count from the end.
     - C2: `dy`, `residual` and `dx` have the shape of `x`.
-    - C3: `weight`, `dweight` and `dbias` have the shape of the normalized axes, in the order of `x`.
+    - C3: `weight` has the shape of the normalized axes, in the order of `x`, or else broadcasts to `x`; `dweight` and `dbias` have the
+      shape of `weight`, or without it that of the normalized axes.
     - C4: `mean` and `rstd` are both there or neither, of the type of the arithmetic, with the shape of the other axes of `x`.
     - C5: `weight_offset` is 0 when there is no `weight`.
     - C6: `eps` is finite and not negative.
+    - C7: `eps` has its default where `runtime_eps` is there.
 
     Example:
 
@@ -101,6 +109,7 @@ def Norm_LayerNormGradOp : Norm_NamedOp<"layer_norm_grad", [AttrSizedOperandSegm
     Optional<Norm_FloatTensor>:$mean,
     Optional<Norm_FloatTensor>:$rstd,
     Optional<Norm_FloatTensor>:$residual,
+    Optional<Norm_RuntimeNumber>:$runtime_eps,
     Norm_Axes:$axes,
     Norm_Number<"1.0e-5">:$eps,
     Norm_Number<"0.0">:$weight_offset
@@ -110,19 +119,20 @@ def Norm_LayerNormGradOp : Norm_NamedOp<"layer_norm_grad", [AttrSizedOperandSegm
     Norm_NamedAxes<"axes">:$weight,
     Norm_OtherAxes<"axes">:$mean,
     Norm_OtherAxes<"axes">:$rstd,
+    Norm_InPlaceOf<"eps">:$runtime_eps,
     Norm_NamedAxes<"axes">:$dweight,
     Norm_NamedAxes<"axes">:$dbias
   );
   let usual = ["weight", "mean", "rstd", "dweight", "dbias"];
   let assemblyFormat = [{
     $x `dy` `(` $dy `:` type($dy) `)` (`weight` `(` $weight^ `:` type($weight) `)`)? (`mean` `(` $mean^ `:` type($mean) `)`)?
-    (`rstd` `(` $rstd^ `:` type($rstd) `)`)? (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict
-    `:` type($x) `->` type($dx) (`dweight` `(` type($dweight)^ `)`)? (`dbias` `(` type($dbias)^ `)`)?
+    (`rstd` `(` $rstd^ `:` type($rstd) `)`)? (`residual` `(` $residual^ `:` type($residual) `)`)?
+    (`eps` `(` $runtime_eps^ `)`)? attr-dict `:` type($x) `->` type($dx) (`dweight` `(` type($dweight)^ `)`)? (`dbias` `(` type($dbias)^ `)`)?
   }];
   let hasVerifier = 1;
 }
 
-def Norm_L2NormGradOp : Norm_NamedOp<"l2_norm_grad"> {
+def Norm_L2NormGradOp : Norm_NamedOp<"l2_norm_grad", [AttrSizedOperandSegments]> {
   let summary = "Gradient of scaling to length 1";
   let description = [{
     `dy` is the gradient of a loss with respect to the result of `norm.l2_norm`, and `dx` that with respect to its operand.
@@ -134,13 +144,14 @@ def Norm_L2NormGradOp : Norm_NamedOp<"l2_norm_grad"> {
         dx      = dy * inverse + residual                                       where it is less
 
     The length is computed again: both sums share a pass over `x`. `residual` is the gradient that reaches `x` along another path;
-    without it, it is 0. Types and the order of sums are as in `norm.rms_norm`. NaN among the elements that share a sum reaches all of
-    them, and so does Inf, as NaN.
+    without it, it is 0. `runtime_eps`, types and the order of sums are as in `norm.rms_norm`. NaN among the elements that share a sum
+    reaches all of them, and so does Inf, as NaN.
 
     Constraints:
     - C1: `axes` names at least one axis of `x`, none twice; negative ones count from the end.
     - C2: `dy`, `residual` and `dx` have the shape of `x`.
     - C3: `eps` is finite and not negative.
+    - C4: `eps` has its default where `runtime_eps` is there.
 
     Example: `%dx = norm.l2_norm_grad %x dy(%dy : tensor<?x64xf16>) : tensor<?x64xf16> -> tensor<?x64xf16>`
   }];
@@ -148,13 +159,15 @@ def Norm_L2NormGradOp : Norm_NamedOp<"l2_norm_grad"> {
     Norm_FloatTensor:$x,
     Norm_FloatTensor:$dy,
     Optional<Norm_FloatTensor>:$residual,
+    Optional<Norm_RuntimeNumber>:$runtime_eps,
     Norm_Axes:$axes,
     Norm_Number<"1.0e-12">:$eps
   );
   let results = (outs Norm_FloatTensor:$dx);
+  let shapes = (by_name Norm_InPlaceOf<"eps">:$runtime_eps);
   let assemblyFormat = [{
-    $x `dy` `(` $dy `:` type($dy) `)` (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict
-    `:` type($x) `->` type($dx)
+    $x `dy` `(` $dy `:` type($dy) `)` (`residual` `(` $residual^ `:` type($residual) `)`)?
+    (`eps` `(` $runtime_eps^ `)`)? attr-dict `:` type($x) `->` type($dx)
   }];
   let hasVerifier = 1;
 }
@@ -163,8 +176,8 @@ def Norm_GroupNormGradOp : Norm_NamedOp<"group_norm_grad", [AttrSizedOperandSegm
   let summary = "Gradient of group normalization";
   let description = [{
     `dy` is the gradient of a loss with respect to the result of `norm.group_norm`; the results are those with respect
-    to its operands. Semantics, with n over the channels of a group and over all axes but the batch (the first) and the
-    channel axis, N their number of elements, and m over all axes but the channel axis:
+    to its operands. Semantics, with n over the channels of a group and over all axes but the batch, as `norm.group_norm` has
+    it, and the channel axis, N their number of elements, and m over all axes but the channel axis:
 
         mean    = sum_n(x) / N                               unless it is given
         rstd    = 1 / sqrt(sum_n((x - mean)^2) / N + eps)    unless it is given
@@ -177,12 +190,14 @@ def Norm_GroupNormGradOp : Norm_NamedOp<"group_norm_grad", [AttrSizedOperandSegm
     `mean` and `rstd` are what the forward op returned. The rest is as in `norm.rms_norm_grad`.
 
     Constraints:
-    - C1: `channel_axis` is an axis of `x`, but not the first; a negative one counts from the end.
-    - C2: the number of channels is static and above 0, and `groups`, which is at least 1, divides it.
+    - C1: `channel_axis` is an axis of `x`; a negative one counts from the end.
+    - C2: `groups` is at least 1 and divides the number of channels, which is static and above 0 unless there is one group.
     - C3: `weight`, `dweight` and `dbias` have one element for each channel.
     - C4: `dy`, `residual` and `dx` have the shape of `x`.
-    - C5: `mean` and `rstd` are both there or neither, of the type of the arithmetic, with an axis of the batch and one of groups.
+    - C5: `mean` and `rstd` are both there or neither, of the type of the arithmetic, with an axis of the batch, if there is
+      one, and one of groups.
     - C6: `eps` is finite and not negative.
+    - C7: `eps` has its default where `runtime_eps` is there.
 
     Example:
 
@@ -199,6 +214,7 @@ def Norm_GroupNormGradOp : Norm_NamedOp<"group_norm_grad", [AttrSizedOperandSegm
     Optional<Norm_FloatTensor>:$mean,
     Optional<Norm_FloatTensor>:$rstd,
     Optional<Norm_FloatTensor>:$residual,
+    Optional<Norm_RuntimeNumber>:$runtime_eps,
     I64Attr:$groups,
     DefaultValuedAttr<I64Attr, "1">:$channel_axis,
     Norm_Number<"1.0e-5">:$eps
@@ -206,16 +222,17 @@ def Norm_GroupNormGradOp : Norm_NamedOp<"group_norm_grad", [AttrSizedOperandSegm
   let results = (outs Norm_FloatTensor:$dx, Optional<Norm_FloatTensor>:$dweight, Optional<Norm_FloatTensor>:$dbias);
   let shapes = (by_name
     Norm_NamedAxes<"channel_axis">:$weight,
-    Norm_BatchAndGroups<"groups">:$mean,
-    Norm_BatchAndGroups<"groups">:$rstd,
+    Norm_BatchAndGroups<"groups", "channel_axis">:$mean,
+    Norm_BatchAndGroups<"groups", "channel_axis">:$rstd,
+    Norm_InPlaceOf<"eps">:$runtime_eps,
     Norm_NamedAxes<"channel_axis">:$dweight,
     Norm_NamedAxes<"channel_axis">:$dbias
   );
   let usual = ["weight", "mean", "rstd", "dweight", "dbias"];
   let assemblyFormat = [{
     $x `dy` `(` $dy `:` type($dy) `)` (`weight` `(` $weight^ `:` type($weight) `)`)? (`mean` `(` $mean^ `:` type($mean) `)`)?
-    (`rstd` `(` $rstd^ `:` type($rstd) `)`)? (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict
-    `:` type($x) `->` type($dx) (`dweight` `(` type($dweight)^ `)`)? (`dbias` `(` type($dbias)^ `)`)?
+    (`rstd` `(` $rstd^ `:` type($rstd) `)`)? (`residual` `(` $residual^ `:` type($residual) `)`)?
+    (`eps` `(` $runtime_eps^ `)`)? attr-dict `:` type($x) `->` type($dx) (`dweight` `(` type($dweight)^ `)`)? (`dbias` `(` type($dbias)^ `)`)?
   }];
   let hasVerifier = 1;
 }

@@ -33,11 +33,17 @@ template <typename GradOp> static FailureOr<AxisSplit> verifyOverAxes(GradOp op)
   FailureOr<AxisSplit> axes = splitAxes(op, op.getX(), op.getAxes()); // rms_norm_grad_c1, layer_norm_grad_c1
   if (failed(axes) || failed(verifyElements(op)))                     // rms_norm_grad_c2, layer_norm_grad_c2
     return failure();
-  if (failed(verifyWeights(op, axes->namedShape, axesOf("normalized", axes->of)))) // rms_norm_grad_c3, layer_norm_grad_c3
+  // rms_norm_grad_c3, layer_norm_grad_c3
+  if (failed(verifyAffineShape(op, "weight", op.getWeight(), *axes)))
+    return failure();
+  LogicalResult weights = op.getWeight() ? verifyWeights(op, op.getWeight().getType().getShape(), "weight")
+                                         : verifyWeights(op, axes->namedShape, axesOf("normalized", axes->of));
+  if (failed(weights))
     return failure();
   if (failed(verifyOffset(op, op.getWeight(), op.getWeightOffset()))) // rms_norm_grad_c5, layer_norm_grad_c5
     return failure();
-  if (failed(verifyNotNegative(op, "eps", op.getEps()))) // rms_norm_grad_c6, layer_norm_grad_c6
+  // rms_norm_grad_c6, layer_norm_grad_c6, rms_norm_grad_c7, layer_norm_grad_c7
+  if (failed(verifyEps(op)))
     return failure();
   return axes;
 }
@@ -62,7 +68,7 @@ LogicalResult L2NormGradOp::verify() {
   FailureOr<AxisSplit> axes = splitAxes(*this, getX(), getAxes()); // l2_norm_grad_c1
   if (failed(axes) || failed(verifyElements(*this)))               // l2_norm_grad_c2
     return failure();
-  return verifyNotNegative(*this, "eps", getEps()); // l2_norm_grad_c3
+  return verifyEps(*this); // l2_norm_grad_c3, l2_norm_grad_c4
 }
 
 LogicalResult GroupNormGradOp::verify() {
@@ -77,5 +83,5 @@ LogicalResult GroupNormGradOp::verify() {
   // group_norm_grad_c5
   if (failed(verifyMoments(*this, getMean(), getRstd(), groups->statisticsShape, "the groups of " + x)))
     return failure();
-  return verifyNotNegative(*this, "eps", getEps()); // group_norm_grad_c6
+  return verifyEps(*this); // group_norm_grad_c6, group_norm_grad_c7
 }

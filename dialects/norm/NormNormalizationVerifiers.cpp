@@ -13,10 +13,9 @@ using namespace mlir::norm;
 /// Checks the constraints of the weight and bias that an op applies to normalized elements.
 template <typename NormalizationOp>
 static LogicalResult verifyAffine(NormalizationOp op, const AxisSplit &axes) {
-  std::string normalized = axesOf("normalized", axes.of);
   // rms_norm_c2, layer_norm_c2
-  if (failed(verifyShape(op, "weight", op.getWeight(), axes.namedShape, normalized)) ||
-      failed(verifyShape(op, "bias", op.getBias(), axes.namedShape, normalized)))
+  if (failed(verifyAffineShape(op, "weight", op.getWeight(), axes)) ||
+      failed(verifyAffineShape(op, "bias", op.getBias(), axes)))
     return failure();
   if (failed(verifyLengths(op, op.getLengths(), axes))) // rms_norm_c7, layer_norm_c7
     return failure();
@@ -32,7 +31,7 @@ LogicalResult RMSNormOp::verify() {
   // rms_norm_c4
   if (failed(verifyStatistic(*this, "rstd", getRstd(), axes->otherShape, axesOf("other", axes->of))))
     return failure();
-  return verifyNotNegative(*this, "eps", getEps()); // rms_norm_c6
+  return verifyEps(*this); // rms_norm_c6, rms_norm_c8
 }
 
 LogicalResult LayerNormOp::verify() {
@@ -44,7 +43,7 @@ LogicalResult LayerNormOp::verify() {
   // layer_norm_c4
   if (failed(verifyMoments(*this, getMean(), getRstd(), axes->otherShape, axesOf("other", axes->of))))
     return failure();
-  return verifyNotNegative(*this, "eps", getEps()); // layer_norm_c6
+  return verifyEps(*this); // layer_norm_c6, layer_norm_c8
 }
 
 LogicalResult L2NormOp::verify() {
@@ -55,5 +54,5 @@ LogicalResult L2NormOp::verify() {
   // l2_norm_c3
   if (failed(verifyStatistic(*this, "inverse", getInverse(), axes->otherShape, axesOf("other", axes->of))))
     return failure();
-  return verifyNotNegative(*this, "eps", getEps()); // l2_norm_c4
+  return verifyEps(*this); // l2_norm_c4, l2_norm_c5
 }

@@ -28,12 +28,15 @@ def Norm_UpToF32Tensor : RankedTensorOf<[BF16, F16, F32], [], "ranked tensor of 
 def Norm_TruthTensor : RankedTensorOf<[I1, I8], [], "ranked tensor of i1 or i8">;
 def Norm_LabelTensor : RankedTensorOf<[I64, I32], [], "ranked tensor of i64 or i32">;
 def Norm_NumberTensor : RankedTensorOf<[BF16, F16, F32, F64, I8, I32, I64], [], "ranked tensor of bf16, f16, f32, f64, i8, i32 or i64">;
+def Norm_ReducibleTensor : RankedTensorOf<[BF16, F16, F32, F64, I1, I8, I32, I64], [], "ranked tensor of bf16, f16, f32, f64, i1, i8, i32 or i64">;
 def Norm_QuantizedTensor : RankedTensorOf<[F8E4M3FN, F8E5M2, I8], [], "ranked tensor of f8E4M3FN, f8E5M2 or i8">;
 def Norm_F32Tensor : RankedTensorOf<[F32], [], "ranked tensor of f32">;
 def Norm_BlockScaleTensor : RankedTensorOf<[F32, F8E4M3FN, F8E8M0FNU, I8], [], "ranked tensor of f32, f8E4M3FN, f8E8M0FNU or, as its bits, i8">;
 def Norm_SortableTensor : RankedTensorOf<[BF16, F16, F32, I8, I32], [], "ranked tensor of bf16, f16, f32, i8 or i32">;
 def Norm_Buffer : AnyTypeOf<[AnyMemRef, AnyRankedTensor], "memref or ranked tensor">;
 def Norm_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
+/// An f32 number that each call sets, in place of an attribute of the op.
+def Norm_RuntimeNumber : Type<F32.predicate, "f32", "::mlir::Float32Type">, BuildableType<"$_builder.getF32Type()">;
 def Norm_ScannedValue : AnyTypeOf<[AnyFloat, AnySignlessInteger], "float or integer">;
 def Norm_ComputeInput : AnyTypeOf<[AnyRankedTensor, Norm_Scalar], "ranked tensor or scalar">;
 def Norm_LaunchArgument : AnyTypeOf<[AnyMemRef, Norm_Scalar], "memref or scalar">;
@@ -62,8 +65,8 @@ class Norm_OtherAxes<string axes, string keep = ""> : Norm_ShapeRule<"OtherAxes"
 class Norm_ReducedRows<string axis, string reduction> : Norm_ShapeRule<"ReducedRows", [axis, reduction]>;
 /// All axes, of which the one that the first attribute names has as many elements as the second says.
 class Norm_AxisOf<string axis, string extent> : Norm_ShapeRule<"AxisOf", [axis, extent]>;
-/// An axis of the batch and one of groups.
-class Norm_BatchAndGroups<string groups> : Norm_ShapeRule<"BatchAndGroups", [groups]>;
+/// An axis of the batch, unless the channels lie along the first axis, and one of groups.
+class Norm_BatchAndGroups<string groups, string channelAxis> : Norm_ShapeRule<"BatchAndGroups", [groups, channelAxis]>;
 /// The blocks of a quantized tensor. With the unit attribute `packed` the first operand has two elements in each of the last axis.
 class Norm_Blocks<string block, string packed = ""> : Norm_ShapeRule<"Blocks", !if(!empty(packed), [block], [block, packed])>;
 /// The scales of blocks in the layout that the enum attribute `layout` says.
@@ -75,6 +78,8 @@ class Norm_Packed<string packed> : Norm_ShapeRule<"Packed", [packed]>;
 class Norm_Unpacked<string packed> : Norm_ShapeRule<"Unpacked", [packed]>;
 /// No axes: one number.
 def Norm_OneNumber : Norm_ShapeRule<"OneNumber", []>;
+/// No tensor, but a scalar that takes the place of an attribute.
+class Norm_InPlaceOf<string attribute> : Norm_ShapeRule<"InPlaceOf", [attribute]>;
 
 /// The dag operator of lists that are indexed by the names of operands and results.
 def by_name;

@@ -24,18 +24,18 @@ def Norm_ReduceAxesOp : Norm_NamedOp<"reduce_axes"> {
     | `argmax`, `argmin` | where along its axis the first largest, the first smallest x is | the largest number |
 
     `mean`, if asked for beside `var`, is sum_n(x) / N. With `keepdims` the named axes stay, with one element each; without, they
-    are gone. Sums and products may be taken in any order. `max`, `min` and `amax` are NaN if any x is, and put +0 above -0; `argmax`
-    and `argmin` are where the first NaN is, and 0 and -0 tie.
+    are gone. Where `axes` names none, each element is reduced alone, as NumPy has it: its sum is itself. Sums and products may be
+    taken in any order. `max`, `min` and `amax` are NaN if any x is, and put +0 above -0; `argmax` and `argmin` are where the first NaN is, and 0 and -0 tie.
 
     Floats are widened to f32, or to f64 where `x` or a result is of f64, in which all arithmetic is. Integers are widened to the
     type of `y`, in which arithmetic wraps. Each result is rounded once, to its own type.
 
     Constraints:
-    - C1: `axes` names at least one axis of `x`, none twice; negative ones count from the end.
+    - C1: `axes` names axes of `x`, none twice; negative ones count from the end.
     - C2: `y` and `mean` have the shape of the other axes of `x`; with `keepdims` that of `x` with 1 for the named axes.
-    - C3: `y` is of integers for `argmax` and `argmin`, i32 or i64; of i8, as truth, for `any` and `all`; else of floats where `x` is,
-      and of integers, no narrower than those of `x`, where `x` is of those.
-    - C4: `mean`, `sum_sq`, `norm` and `var` take floats.
+    - C3: `y` is of integers for `argmax` and `argmin`, i32 or i64; of i1 or i8, as truth, for `any` and `all`; else of floats where
+      `x` is, and of integers, no narrower than those of `x`, where `x` is of those.
+    - C4: `mean`, `sum_sq`, `norm` and `var` take floats, and only `any` and `all` take i1.
     - C5: `argmax` and `argmin` take one axis.
     - C6: only `var` has the result `mean` and a `correction` other than 0, which is not negative.
 
@@ -49,12 +49,12 @@ def Norm_ReduceAxesOp : Norm_NamedOp<"reduce_axes"> {
   }];
   let arguments = (ins
     Norm_AxisReduction:$kind,
-    Norm_NumberTensor:$x,
+    Norm_ReducibleTensor:$x,
     Norm_Axes:$axes,
     UnitAttr:$keepdims,
     DefaultValuedAttr<I64Attr, "0">:$correction
   );
-  let results = (outs Norm_NumberTensor:$y, Optional<Norm_FloatTensor>:$mean);
+  let results = (outs Norm_ReducibleTensor:$y, Optional<Norm_FloatTensor>:$mean);
   let shapes = (by_name Norm_OtherAxes<"axes", "keepdims">:$y, Norm_OtherAxes<"axes", "keepdims">:$mean);
   let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($y) (`mean` `(` type($mean)^ `)`)?";
   let hasVerifier = 1;
@@ -78,7 +78,7 @@ def Norm_TopKOp : Norm_NamedOp<"top_k"> {
 
     Constraints:
     - C1: `axis` is an axis of `x`; a negative one counts from the end.
-    - C2: `k` is between 1 and 64, and no more than a static number of elements along `axis`, of which there are less than 2^31.
+    - C2: `k` is between 1 and 128, and no more than a static number of elements along `axis`, of which there are less than 2^31.
     - C3: `values` and `indices` have the shape of `x` with `k` elements along `axis`.
     - C4: `values` is of the element type of `x`.
 

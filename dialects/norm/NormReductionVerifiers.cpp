@@ -20,7 +20,7 @@ static StringRef expectedResult(AxisReduction kind, Type x) {
     return "i32 or i64";
   case AxisReduction::Any:
   case AxisReduction::All:
-    return "i8";
+    return "i1 or i8";
   default:
     return isa<FloatType>(x) ? "a float" : "an integer no narrower than that of x";
   }
@@ -33,12 +33,14 @@ static bool isExpectedResult(AxisReduction kind, Type x, Type y) {
     return y.isInteger(32) || y.isInteger(64);
   case AxisReduction::Any:
   case AxisReduction::All:
-    return y.isInteger(8);
+    return y.isInteger(1) || y.isInteger(8);
   default:
     return isa<FloatType>(x) ? isa<FloatType>(y)
                              : isa<IntegerType>(y) && y.getIntOrFloatBitWidth() >= x.getIntOrFloatBitWidth();
   }
 }
+
+static bool takesTruths(AxisReduction kind) { return kind == AxisReduction::Any || kind == AxisReduction::All; }
 
 static bool takesFloats(AxisReduction kind) {
   return kind == AxisReduction::Mean || kind == AxisReduction::SumSq || kind == AxisReduction::Norm ||
@@ -48,7 +50,7 @@ static bool takesFloats(AxisReduction kind) {
 LogicalResult ReduceAxesOp::verify() {
   AxisReduction kind = getKind();
   StringRef name = stringifyAxisReduction(kind);
-  FailureOr<AxisSplit> axes = splitAxes(*this, getX(), getAxes()); // reduce_axes_c1
+  FailureOr<AxisSplit> axes = splitAnyAxes(*this, getX(), getAxes()); // reduce_axes_c1
   if (failed(axes))
     return failure();
   // reduce_axes_c2
@@ -67,6 +69,8 @@ LogicalResult ReduceAxesOp::verify() {
     return emitOpError() << "expected y of " << name << " to be " << expectedResult(kind, x) << ", got " << y;
   if (takesFloats(kind) && !isa<FloatType>(x)) // reduce_axes_c4
     return emitOpError() << "expected " << name << " of floats, got " << x;
+  if (x.isInteger(1) && !takesTruths(kind)) // reduce_axes_c4
+    return emitOpError() << "expected any or all of i1, got " << name;
   bool isPlace = kind == AxisReduction::Argmax || kind == AxisReduction::Argmin;
   if (isPlace && getAxes().size() != 1) // reduce_axes_c5
     return emitOpError() << "expected " << name << " along one axis, got " << getAxes().size();
@@ -86,8 +90,8 @@ LogicalResult TopKOp::verify() {
     return emitOpError() << "expected axis to be one of " << x << ", got " << int64_t(getAxis());
   // top_k_c2
   int64_t k = getK(), extent = x.getDimSize(*axis);
-  if (k < 1 || k > 64 || (!ShapedType::isDynamic(extent) && k > extent))
-    return emitOpError() << "expected k between 1 and 64, and no more than there are elements, got " << k;
+  if (k < 1 || k > 128 || (!ShapedType::isDynamic(extent) && k > extent))
+    return emitOpError() << "expected k between 1 and 128, and no more than there are elements, got " << k;
   if (extent > std::numeric_limits<int32_t>::max())
     return emitOpError() << "expected less than 2^31 elements along axis, got " << extent;
   // top_k_c3

@@ -10,11 +10,13 @@ class Norm_OfResultGradOp<string mnemonic> : Norm_NamedOp<mnemonic> {
   let arguments = (ins
     Norm_UpToF32Tensor:$y,
     Norm_UpToF32Tensor:$dy,
+    Optional<Norm_RuntimeNumber>:$runtime_scale,
     Norm_Axes:$axes,
     Norm_Number<"1.0">:$scale
   );
   let results = (outs Norm_UpToF32Tensor:$dx);
-  let assemblyFormat = "$y `dy` `(` $dy `:` type($dy) `)` attr-dict `:` type($y) `->` type($dx)";
+  let shapes = (by_name Norm_InPlaceOf<"scale">:$runtime_scale);
+  let assemblyFormat = "$y `dy` `(` $dy `:` type($dy) `)` (`scale` `(` $runtime_scale^ `)`)? attr-dict `:` type($y) `->` type($dx)";
   let hasVerifier = 1;
 }
 
@@ -27,13 +29,14 @@ def Norm_SoftmaxGradOp : Norm_OfResultGradOp<"softmax_grad"> {
         dx = y * (dy - sum_n(y * dy)) * scale
 
     `y` contains the effect of masks: where they exclude a logit it is 0, and so is `dx`. The gradient of a `softcap`
-    needs the logits, and is not included. Operands are widened to f32, in which all arithmetic is, and the result is
-    rounded once. The sum may be taken in any order. NaN and Inf among the elements that share a sum reach all of them.
+    needs the logits, and is not included. `runtime_scale` is as in `norm.softmax`. Operands are widened to f32, in
+    which all arithmetic is, and the result is rounded once. The sum may be taken in any order. NaN and Inf among the elements that share a sum reach all of them.
 
     Constraints:
     - C1: `axes` names at least one axis of `y`, none twice; negative ones count from the end.
     - C2: `dy` and `dx` have the shape of `y`.
     - C3: `scale` is finite.
+    - C4: `scale` has its default where `runtime_scale` is there.
 
     Example: `%dx = norm.softmax_grad %y dy(%dy : tensor<?x1024xbf16>) : tensor<?x1024xbf16> -> tensor<?x1024xbf16>`
   }];
@@ -54,6 +57,7 @@ def Norm_LogSoftmaxGradOp : Norm_OfResultGradOp<"log_softmax_grad"> {
     - C1: `axes` names at least one axis of `y`, none twice; negative ones count from the end.
     - C2: `dy` and `dx` have the shape of `y`.
     - C3: `scale` is finite.
+    - C4: `scale` has its default where `runtime_scale` is there.
 
     Example: `%dx = norm.log_softmax_grad %y dy(%dy : tensor<?x1000xf32>) : tensor<?x1000xf32> -> tensor<?x1000xbf16>`
   }];
@@ -72,6 +76,7 @@ def Norm_CrossEntropyGradOp : Norm_NamedOp<"cross_entropy_grad", [AttrSizedOpera
     `lse` is what the forward op returned; without it, it is computed again, in a pass of its own over the logits. `dlogits` is 0 where
     the label is `ignore_index`, whatever the logits are, and NaN where it is another number that is no class, or where `lse` is
     infinite or NaN. A forward op that is asked for `dlogits` computes the same in its own pass for a `dloss` of 1.
+    Numbers that each call sets are as in `norm.cross_entropy`.
 
     Constraints:
     - C1: `axis` is an axis of `logits`; a negative one counts from the end.
@@ -79,6 +84,8 @@ def Norm_CrossEntropyGradOp : Norm_NamedOp<"cross_entropy_grad", [AttrSizedOpera
     - C3: `weight` has one element for each class.
     - C4: `dlogits` has the shape of `logits`.
     - C5: `label_smoothing` is between 0 and 1; `z_loss` and `softcap` are finite and not negative.
+    - C6: `label_smoothing`, `z_loss` and `softcap` have their defaults where `runtime_label_smoothing`, `runtime_z_loss` and
+      `runtime_softcap` are there.
 
     Example:
 
@@ -93,6 +100,9 @@ def Norm_CrossEntropyGradOp : Norm_NamedOp<"cross_entropy_grad", [AttrSizedOpera
     Norm_UpToF32Tensor:$dloss,
     Optional<Norm_UpToF32Tensor>:$lse,
     Optional<Norm_UpToF32Tensor>:$weight,
+    Optional<Norm_RuntimeNumber>:$runtime_label_smoothing,
+    Optional<Norm_RuntimeNumber>:$runtime_z_loss,
+    Optional<Norm_RuntimeNumber>:$runtime_softcap,
     DefaultValuedAttr<I64Attr, "-1">:$axis,
     DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
     Norm_Number<"0.0">:$label_smoothing,
@@ -104,12 +114,17 @@ def Norm_CrossEntropyGradOp : Norm_NamedOp<"cross_entropy_grad", [AttrSizedOpera
     Norm_OtherAxes<"axis">:$labels,
     Norm_OtherAxes<"axis">:$dloss,
     Norm_OtherAxes<"axis">:$lse,
-    Norm_NamedAxes<"axis">:$weight
+    Norm_NamedAxes<"axis">:$weight,
+    Norm_InPlaceOf<"label_smoothing">:$runtime_label_smoothing,
+    Norm_InPlaceOf<"z_loss">:$runtime_z_loss,
+    Norm_InPlaceOf<"softcap">:$runtime_softcap
   );
   let usual = ["lse"];
   let assemblyFormat = [{
     $logits `labels` `(` $labels `:` type($labels) `)` `dloss` `(` $dloss `:` type($dloss) `)`
     (`lse` `(` $lse^ `:` type($lse) `)`)? (`weight` `(` $weight^ `:` type($weight) `)`)?
+    (`label_smoothing` `(` $runtime_label_smoothing^ `)`)?
+    (`z_loss` `(` $runtime_z_loss^ `)`)? (`softcap` `(` $runtime_softcap^ `)`)?
     attr-dict `:` type($logits) `->` type($dlogits)
   }];
   let hasVerifier = 1;

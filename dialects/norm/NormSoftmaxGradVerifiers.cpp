@@ -19,7 +19,10 @@ template <typename GradOp> static LogicalResult verifyOfResult(GradOp op) {
   if (failed(verifyShape(op, "dy", op.getDy(), y.getShape(), quoted(y))) ||
       failed(verifyShape(op, "dx", op.getDx(), y.getShape(), quoted(y))))
     return failure();
-  return verifyFinite(op, "scale", op.getScale()); // softmax_grad_c3, log_softmax_grad_c3
+  if (failed(verifyFinite(op, "scale", op.getScale()))) // softmax_grad_c3, log_softmax_grad_c3
+    return failure();
+  // softmax_grad_c4, log_softmax_grad_c4
+  return verifyInPlace(op, "scale", op.getRuntimeScale(), &GradOp::Properties::scale);
 }
 
 LogicalResult SoftmaxGradOp::verify() { return verifyOfResult(*this); }

@@ -12,16 +12,23 @@ class Norm_OfLogitsOp<string mnemonic> : Norm_NamedOp<mnemonic, [AttrSizedOperan
     Optional<Norm_UpToF32Tensor>:$mask,
     Optional<Norm_TruthTensor>:$keep,
     Optional<Norm_LabelTensor>:$lengths,
+    Optional<Norm_RuntimeNumber>:$runtime_scale,
+    Optional<Norm_RuntimeNumber>:$runtime_softcap,
     Norm_Axes:$axes,
     Norm_Number<"1.0">:$scale,
     Norm_Number<"0.0">:$softcap,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$causal
   );
   let results = (outs Norm_UpToF32Tensor:$y);
-  let shapes = (by_name Norm_OtherAxes<"axes">:$lengths);
+  let shapes = (by_name
+    Norm_OtherAxes<"axes">:$lengths,
+    Norm_InPlaceOf<"scale">:$runtime_scale,
+    Norm_InPlaceOf<"softcap">:$runtime_softcap
+  );
   let assemblyFormat = [{
     $x (`mask` `(` $mask^ `:` type($mask) `)`)? (`keep` `(` $keep^ `:` type($keep) `)`)?
-    (`lengths` `(` $lengths^ `:` type($lengths) `)`)? attr-dict `:` type($x) `->` type($y)
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)? (`scale` `(` $runtime_scale^ `)`)?
+    (`softcap` `(` $runtime_softcap^ `)`)? attr-dict `:` type($x) `->` type($y)
   }];
   let hasVerifier = 1;
 }
@@ -38,6 +45,9 @@ def Norm_SoftmaxOp : Norm_OfLogitsOp<"softmax"> {
         s = -inf where k > q                  causal: q and k are the indices along the two axes that `causal` names
         s = -inf where n >= lengths           n is the index along the axis: elements from there on do not exist, and their y is 0
 
+    `scale` and `softcap` may be numbers that each call sets, such as a temperature's reciprocal: the operands `runtime_scale` and
+    `runtime_softcap`, which `scale(...)` and `softcap(...)` take, stand for the attributes then, and nothing checks them.
+
     Semantics, with n over the `axes` of `x`:
 
         y = exp(s - max_n(s)) / sum_n(exp(s - max_n(s)))
@@ -53,12 +63,14 @@ def Norm_SoftmaxOp : Norm_OfLogitsOp<"softmax"> {
     - C4: `scale` is finite, and `softcap` is finite and not negative.
     - C5: `causal` names no axis or two different ones of `x`; negative ones count from the end.
     - C6: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
+    - C7: `scale` has its default where `runtime_scale` is there, and `softcap` where `runtime_softcap` is.
 
-    Example, of attention scores:
+    Examples, of attention scores and of logits whose temperature each call sets:
 
     ```mlir
     %p = norm.softmax %s {scale = 0.125 : f32, causal = array<i64: -2, -1>}
          : tensor<?x16x1024x1024xbf16> -> tensor<?x16x1024x1024xbf16>
+    %q = norm.softmax %x scale(%t) : tensor<?x32000xbf16> -> tensor<?x32000xbf16>
     ```
   }];
 }
@@ -80,6 +92,7 @@ def Norm_LogSoftmaxOp : Norm_OfLogitsOp<"log_softmax"> {
     - C4: `scale` is finite, and `softcap` is finite and not negative.
     - C5: `causal` names no axis or two different ones of `x`; negative ones count from the end.
     - C6: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
+    - C7: `scale` has its default where `runtime_scale` is there, and `softcap` where `runtime_softcap` is.
 
     Example: `%y = norm.log_softmax %x : tensor<?x1000xbf16> -> tensor<?x1000xf32>`
   }];
@@ -102,10 +115,16 @@ def Norm_LogSumExpOp : Norm_OfLogitsOp<"logsumexp"> {
     - C4: `scale` is finite, and `softcap` is finite and not negative.
     - C5: `causal` names no axis or two different ones of `x`; negative ones count from the end.
     - C6: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
+    - C7: `scale` has its default where `runtime_scale` is there, and `softcap` where `runtime_softcap` is.
 
     Example: `%y = norm.logsumexp %x {softcap = 30.0 : f32} : tensor<?x32000xbf16> -> tensor<?xf32>`
   }];
-  let shapes = (by_name Norm_OtherAxes<"axes">:$lengths, Norm_OtherAxes<"axes">:$y);
+  let shapes = (by_name
+    Norm_OtherAxes<"axes">:$lengths,
+    Norm_InPlaceOf<"scale">:$runtime_scale,
+    Norm_InPlaceOf<"softcap">:$runtime_softcap,
+    Norm_OtherAxes<"axes">:$y
+  );
 }
 
 #endif // NORM_SOFTMAX_OPS_TD

@@ -22,6 +22,10 @@ template <typename OpOfLogits> static FailureOr<AxisSplit> verifyLogits(OpOfLogi
   // softmax_c4, log_softmax_c4, logsumexp_c4
   if (failed(verifyFinite(op, "scale", op.getScale())) || failed(verifyNotNegative(op, "softcap", op.getSoftcap())))
     return failure();
+  // softmax_c7, log_softmax_c7, logsumexp_c7
+  if (failed(verifyInPlace(op, "scale", op.getRuntimeScale(), &OpOfLogits::Properties::scale)) ||
+      failed(verifyInPlace(op, "softcap", op.getRuntimeSoftcap(), &OpOfLogits::Properties::softcap)))
+    return failure();
   if (failed(verifyLengths(op, op.getLengths(), *axes))) // softmax_c6, log_softmax_c6, logsumexp_c6
     return failure();
   if (op.getCausal().empty())

@@ -9,8 +9,8 @@ def Norm_GroupNormOp : Norm_NamedOp<"group_norm", [AttrSizedOperandSegments, Att
   let summary = "Group normalization";
   let description = [{
     The channels, which lie along `channel_axis`, are divided into `groups` of neighbours. Semantics, with n over the
-    channels of a group and over all axes but the batch (the first) and the channel axis, and N their number of
-    elements:
+    channels of a group and over all axes but the batch and the channel axis, and N their number of elements. The batch is the first
+    axis; if the channels lie along that, there is none:
 
         mean = sum_n(x) / N
         rstd = 1 / sqrt(sum_n((x - mean)^2) / N + eps)
@@ -19,15 +19,17 @@ def Norm_GroupNormOp : Norm_NamedOp<"group_norm", [AttrSizedOperandSegments, Att
     `weight` and `bias` have an element for each channel. This is PyTorch's `group_norm`, with channels along any axis (1 in
     NCHW, -1 in NHWC). With one channel for each group it is instance normalization, with one group a layer normalization whose weights
     are those of channels. Types, the order of sums, NaN and Inf are as in `norm.layer_norm`. `mean` and `rstd`, if asked for, have
-    an element for each group of each of the batch.
+    an element for each group of each of the batch. `runtime_eps` is as in `norm.rms_norm`.
 
     Constraints:
-    - C1: `channel_axis` is an axis of `x`, but not the first; a negative one counts from the end.
-    - C2: the number of channels is static and above 0, and `groups`, which is at least 1, divides it.
+    - C1: `channel_axis` is an axis of `x`; a negative one counts from the end.
+    - C2: `groups` is at least 1 and divides the number of channels, which is static and above 0 unless there is one group.
     - C3: `weight` and `bias` have one element for each channel.
     - C4: `y` has the shape of `x`.
-    - C5: `mean` and `rstd` are both there or neither, of the type of the arithmetic, with an axis of the batch and one of groups.
+    - C5: `mean` and `rstd` are both there or neither, of the type of the arithmetic, with an axis of the batch, if there is
+      one, and one of groups.
     - C6: `eps` is finite and not negative.
+    - C7: `eps` has its default where `runtime_eps` is there.
 
     Example:
 
@@ -40,6 +42,7 @@ def Norm_GroupNormOp : Norm_NamedOp<"group_norm", [AttrSizedOperandSegments, Att
     Norm_FloatTensor:$x,
     Optional<Norm_FloatTensor>:$weight,
     Optional<Norm_FloatTensor>:$bias,
+    Optional<Norm_RuntimeNumber>:$runtime_eps,
     I64Attr:$groups,
     DefaultValuedAttr<I64Attr, "1">:$channel_axis,
     Norm_Number<"1.0e-5">:$eps
@@ -48,13 +51,14 @@ def Norm_GroupNormOp : Norm_NamedOp<"group_norm", [AttrSizedOperandSegments, Att
   let shapes = (by_name
     Norm_NamedAxes<"channel_axis">:$weight,
     Norm_NamedAxes<"channel_axis">:$bias,
-    Norm_BatchAndGroups<"groups">:$mean,
-    Norm_BatchAndGroups<"groups">:$rstd
+    Norm_InPlaceOf<"eps">:$runtime_eps,
+    Norm_BatchAndGroups<"groups", "channel_axis">:$mean,
+    Norm_BatchAndGroups<"groups", "channel_axis">:$rstd
   );
   let usual = ["weight", "bias"];
   let assemblyFormat = [{
     $x (`weight` `(` $weight^ `:` type($weight) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
-    attr-dict `:` type($x) `->` type($y) (`,` type($mean)^ `,` type($rstd))?
+    (`eps` `(` $runtime_eps^ `)`)? attr-dict `:` type($x) `->` type($y) (`,` type($mean)^ `,` type($rstd))?
   }];
   let hasVerifier = 1;
 }

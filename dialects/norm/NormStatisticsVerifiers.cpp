@@ -24,7 +24,7 @@ LogicalResult GroupNormOp::verify() {
   // group_norm_c5
   if (failed(verifyMoments(*this, getMean(), getRstd(), groups->statisticsShape, "the groups of " + quoted(x))))
     return failure();
-  return verifyNotNegative(*this, "eps", getEps()); // group_norm_c6
+  return verifyEps(*this); // group_norm_c6, group_norm_c7
 }
 
 LogicalResult BatchStatsOp::verify() {

@@ -49,7 +49,7 @@ pub enum Shape {
     ReducedRows(&'static [&'static str]),
     /// All axes, of which the one that the first attribute names has as many elements as the second says.
     AxisOf(&'static [&'static str]),
-    /// The first axis, and one of as many elements as the attribute says.
+    /// The first axis, unless the second attribute names that, and one of as many elements as the first attribute says.
     BatchAndGroups(&'static [&'static str]),
     /// The axes whose number in the first attribute is not 0, each divided by that number; no axes if the attribute is empty. If
     /// there is a second attribute and it is set, the last axis of the operand counts as twice as long.
@@ -63,6 +63,8 @@ pub enum Shape {
     Unpacked(&'static [&'static str]),
     /// No axes.
     OneNumber(&'static [&'static str]),
+    /// No tensor, but a scalar that takes the place of the attribute.
+    InPlaceOf(&'static [&'static str]),
 }
 
 /// An attribute of a named op.

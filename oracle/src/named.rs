@@ -5,6 +5,7 @@
 
 mod batch_stats;
 mod blocks;
+mod broadcast_grad;
 mod classes;
 mod cross_entropy;
 mod cross_entropy_grad;
@@ -250,11 +251,21 @@ impl<'a> Call<'a> {
         list.ok_or_else(|| format!("expected a list of numbers as attribute '{name}'"))
     }
 
-    /// An f32 attribute.
+    /// A number of the op: an f32 attribute, or the operand `runtime_` with the attribute's name, which a call sets in its place.
     fn float(&self, name: &str) -> Result<f64, String> {
-        match self.named.attributes.get(name) {
-            Some(Attribute::Number(number)) => Ok(Element::F32.round(number.as_f64())),
-            _ => Err(format!("expected a number as attribute '{name}'")),
+        let operand = self.operands.get(format!("runtime_{name}").as_str());
+        match (self.named.attributes.get(name), operand) {
+            (Some(Attribute::Number(number)), None) => Ok(Element::F32.round(number.as_f64())),
+            (None, Some(tensor)) => {
+                let found = tensor.at(&[0]).and_then(|data| data.floats().next());
+                let number = found.filter(|_| tensor.layout.shape.is_empty());
+                let number =
+                    number.ok_or_else(|| format!("expected one float as operand 'runtime_{name}'"))?;
+                Ok(number.value)
+            }
+            _ => Err(format!(
+                "expected a number as attribute '{name}', or as operand 'runtime_{name}'"
+            )),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod compute;
 pub mod digits;
+pub mod extremum;
 #[cfg(test)]
 pub(crate) mod first_kernel;
 pub mod guards;

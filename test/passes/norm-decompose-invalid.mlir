@@ -13,3 +13,20 @@ func.func @on_buffers(%x: memref<4x64xf32>, %to: memref<4x64xf32>) {
   linalg.softmax dimension(1) ins(%x : memref<4x64xf32>) outs(%to : memref<4x64xf32>)
   return
 }
+
+// -----
+
+func.func @power_of_any_exponent(%x: f32, %n: i32) -> f32 {
+  // expected-error @below {{unsupported: 'math.fpowi' by what is no constant up to 2^24; supported: such constants, and math.powf}}
+  %y = math.fpowi %x, %n : f32, i32
+  return %y : f32
+}
+
+// -----
+
+func.func @power_of_f64(%x: f64) -> f64 {
+  %five = arith.constant 5 : i32
+  // expected-error @below {{unsupported: 'math.fpowi' of f64 by 5; supported: exponents between -4 and 4}}
+  %y = math.fpowi %x, %five : f64, i32
+  return %y : f64
+}

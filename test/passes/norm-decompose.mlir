@@ -95,3 +95,53 @@ func.func @kernel_form(%x: tensor<?xf32>) -> tensor<?xf32> {
   }
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// A number that each call sets is a scalar of the program; scalar ops that compute it are copied.
+// CHECK-LABEL: @eps_at_run_time(
+// CHECK-SAME: %[[INVERSE:[a-z0-9]+]]: f32)
+// CHECK: norm.compute({{.*}}, %[[I:.*]] = %[[INVERSE]] : f32)
+// CHECK: %[[EPS:.*]] = arith.divf %{{.*}}, %[[I]] : f32
+// CHECK: %[[SHIFTED:.*]] = arith.addf %{{.*}}, %[[EPS]] : f32
+// CHECK-NEXT: math.rsqrt %[[SHIFTED]] : f32
+func.func @eps_at_run_time(%x: tensor<?x64xf32>, %inverse: f32) -> tensor<?x64xf32> {
+  %one = arith.constant 1.0 : f32
+  %eps = arith.divf %one, %inverse : f32
+  %y = norm.rms_norm %x eps(%eps) : tensor<?x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// A weight with neither the shape of rows nor of x is broadcast.
+// CHECK-LABEL: @broadcast(
+// CHECK: norm.compute({{.*}}, %[[W:.*]] = %{{.*}} : tensor<8x64xf32>, %[[B:.*]] = %{{.*}} : tensor<?x1x1x64xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0), %{{.*}} = 16, %[[H:.*]] = 8, %[[N:.*]] = 64)
+// CHECK: norm.read %[[W]][%[[H]], %[[N]]]
+// CHECK: norm.read %[[B]][%[[M]], 0, 0, %[[N]]]
+func.func @broadcast(%x: tensor<?x16x8x64xf32>, %w: tensor<8x64xf32>, %b: tensor<?x1x1x64xf32>) -> tensor<?x16x8x64xf32> {
+  %y = norm.rms_norm %x weight(%w : tensor<8x64xf32>) bias(%b : tensor<?x1x1x64xf32>) : tensor<?x16x8x64xf32> -> tensor<?x16x8x64xf32>
+  return %y : tensor<?x16x8x64xf32>
+}
+
+// -----
+
+// A power of a few factors is their product, rounded once; other powers are those of math.powf.
+// CHECK-LABEL: @powers(
+// CHECK-SAME: %[[X:.*]]: tensor<?x64xbf16>
+// CHECK: %[[WIDE:.*]] = arith.extf %[[X]] : tensor<?x64xbf16> to tensor<?x64xf32>
+// CHECK-NEXT: %[[SQUARE:.*]] = arith.mulf %[[WIDE]], %[[WIDE]] : tensor<?x64xf32>
+// CHECK: %[[ONE:.*]] = tensor.splat %{{.*}}[%{{.*}}] : tensor<?x64xf32>
+// CHECK-NEXT: %[[INVERSE:.*]] = arith.divf %[[ONE]], %[[SQUARE]] : tensor<?x64xf32>
+// CHECK-NEXT: arith.truncf %[[INVERSE]] : tensor<?x64xf32> to tensor<?x64xbf16>
+// CHECK: %[[FIVE:.*]] = arith.constant 5.000000e+00 : f32
+// CHECK-NEXT: math.powf %{{.*}}, %[[FIVE]] : f32
+func.func @powers(%x: tensor<?x64xbf16>, %m: index, %v: f32) -> (tensor<?x64xbf16>, f32) {
+  %minus_two = arith.constant -2 : i32
+  %exponents = tensor.splat %minus_two[%m] : tensor<?x64xi32>
+  %y = math.fpowi %x, %exponents : tensor<?x64xbf16>, tensor<?x64xi32>
+  %five = arith.constant 5 : i64
+  %w = math.fpowi %v, %five : f32, i64
+  return %y, %w : tensor<?x64xbf16>, f32
+}

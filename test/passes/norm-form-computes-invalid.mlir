@@ -49,7 +49,7 @@ func.func @accumulator_twice(%x: tensor<4x8xf32>, %from: tensor<4xf32>) -> tenso
 
 func.func @no_number(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{unsupported: a number that 'tensor.extract' makes; supported: constants, arguments, and what scalar ops make of them}}
+  // expected-error @below {{unsupported: a number that 'tensor.extract' makes; supported: constants, elements of constant tensors of one value, arguments, and what scalar ops make of them}}
   %s = tensor.extract %x[%c0] : tensor<4xf32>
   // expected-note @below {{it is used here}}
   %y = tensor.splat %s : tensor<4xf32>
@@ -151,4 +151,61 @@ func.func @region_of_another_tensor(%x: tensor<4xf32>, %s: tensor<4xf32>, %z: te
     linalg.yield %1 : f32
   } -> tensor<4xf32>
   return %y : tensor<4xf32>
+}
+
+// -----
+
+// Of equal values this keeps the last one.
+func.func @last_of_ties(%x: tensor<4x8xf32>, %none: tensor<4xf32>, %first: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xi64>) {
+  %y:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%none, %first : tensor<4xf32>, tensor<4xi64>) {
+  ^bb0(%in: f32, %out: f32, %out_place: i64):
+    %j = linalg.index 1 : index
+    %here = arith.index_cast %j : index to i64
+    // expected-error @below {{and two results that are an extremum and the first place where it is}}
+    %0 = arith.maximumf %in, %out : f32
+    %1 = arith.cmpf oge, %in, %out : f32
+    %2 = arith.select %1, %here, %out_place : i64
+    linalg.yield %0, %2 : f32, i64
+  } -> (tensor<4xf32>, tensor<4xi64>)
+  return %y#0, %y#1 : tensor<4xf32>, tensor<4xi64>
+}
+
+// -----
+
+// A NaN leaves the value as it is, and the extremum of numbers is another reduction.
+func.func @without_nan(%x: tensor<4x8xf32>, %none: tensor<4xf32>, %first: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xi64>) {
+  %y:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%none, %first : tensor<4xf32>, tensor<4xi64>) {
+  ^bb0(%in: f32, %out: f32, %out_place: i64):
+    %j = linalg.index 1 : index
+    %here = arith.index_cast %j : index to i64
+    %0 = arith.cmpf ogt, %in, %out : f32
+    // expected-error @below {{and two results that are an extremum and the first place where it is}}
+    %1 = arith.select %0, %in, %out : f32
+    %2 = arith.select %0, %here, %out_place : i64
+    linalg.yield %1, %2 : f32, i64
+  } -> (tensor<4xf32>, tensor<4xi64>)
+  return %y#0, %y#1 : tensor<4xf32>, tensor<4xi64>
+}
+
+// -----
+
+// The place is that of the smallest value, beside the largest.
+func.func @place_of_another(%x: tensor<4x8xf32>, %none: tensor<4xf32>, %first: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xi64>) {
+  %y:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%none, %first : tensor<4xf32>, tensor<4xi64>) {
+  ^bb0(%in: f32, %out: f32, %out_place: i64):
+    %j = linalg.index 1 : index
+    %here = arith.index_cast %j : index to i64
+    // expected-error @below {{and two results that are an extremum and the first place where it is}}
+    %0 = arith.maximumf %in, %out : f32
+    %1 = arith.cmpf olt, %in, %out : f32
+    %2 = arith.select %1, %here, %out_place : i64
+    linalg.yield %0, %2 : f32, i64
+  } -> (tensor<4xf32>, tensor<4xi64>)
+  return %y#0, %y#1 : tensor<4xf32>, tensor<4xi64>
 }

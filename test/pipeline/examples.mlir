@@ -8,7 +8,7 @@
 // RUN: norma-sim %examples/cumsum.mlir --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/distillation.mlir --function distillation --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/distillation.mlir --function distillation_grad --size m=3 --seeds 1 | FileCheck %s
-// RUN: norma-sim %examples/eps_at_run_time.mlir --size m=3 --scalar eps=1e-3 --scalar scale=0.5 --seeds 1 | FileCheck %s
+// RUN: norma-sim %examples/eps_at_run_time.mlir --size m=3 --scalar eps=1e-3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/gated_norm.mlir --function gated_norm --size m=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/gated_norm.mlir --function gated_norm_grad --size m=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/gated_residual.mlir --size m=2 --seeds 1 | FileCheck %s
@@ -20,7 +20,7 @@
 // RUN: norma-sim %examples/masked_softmax.mlir --size m=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/qk_norm_rotary.mlir --size token=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/qkv_norm.mlir --size m=3 --seeds 1 | FileCheck %s
-// RUN: norma-sim %examples/quantize_both_ways.mlir --size m=50 --size m1=2 --seeds 1 | FileCheck %s
+// RUN: norma-sim %examples/quantize_both_ways.mlir --size m=50 --size blocks=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/quantize_rows.mlir --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/rms_norm.mlir --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/rms_norm_nvfp4.mlir --size m=3 --seeds 1 | FileCheck %s

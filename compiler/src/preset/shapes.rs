@@ -45,7 +45,8 @@ impl Preset {
             Shape::BatchAndGroups(by) => {
                 let groups = self.integers(by, 0)?;
                 let groups = groups.into_iter().map(|count| Some(Extent::Static(count)));
-                all().take(1).chain(groups).collect()
+                let has_batch = !self.axes(by, 1)?.first().is_some_and(|is_channels| *is_channels);
+                all().take(usize::from(has_batch)).chain(groups).collect()
             }
             Shape::Blocks(by) => self.blocks(by, 1)?,
             Shape::Scales(by) => {
@@ -73,7 +74,7 @@ impl Preset {
                 self.with_last_axis(|extent| extent.checked_mul(2))
             }
             Shape::Packed(_) | Shape::Unpacked(_) => all().collect(),
-            Shape::OneNumber(_) => Vec::new(),
+            Shape::OneNumber(_) | Shape::InPlaceOf(_) => Vec::new(),
         })
     }
 

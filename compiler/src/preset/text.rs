@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use norma_dialects::attributes::tensor as attribute;
-use norma_dialects::named_op::{Choice, ChoiceKind, Tensor};
+use norma_dialects::named_op::{Choice, ChoiceKind, Shape, Tensor};
 
 use super::shapes::integers;
 use super::{Extent, Preset, Wanted};
@@ -63,6 +63,9 @@ fn written(preset: &Preset, tensors: &'static [Tensor]) -> Result<Vec<Written>> 
     let there = tensors.iter().filter(|tensor| preset.has(tensor));
     there
         .map(|tensor| {
+            if let Shape::InPlaceOf(by) = tensor.shape {
+                return scalar(preset, tensor, by);
+            }
             let shape = preset.shape_of(tensor)?;
             let extents = shape.iter().map(|extent| match extent {
                 Some(Extent::Static(extent)) => format!("{extent}x"),
@@ -80,6 +83,33 @@ fn written(preset: &Preset, tensors: &'static [Tensor]) -> Result<Vec<Written>> 
             })
         })
         .collect()
+}
+
+/// A scalar that takes the place of an attribute: it has the attribute's name, and its value as the default.
+fn scalar(preset: &Preset, scalar: &'static Tensor, by: &'static [&'static str]) -> Result<Written> {
+    let choice = preset
+        .op
+        .choices
+        .iter()
+        .find(|choice| by.first() == Some(&choice.name));
+    let choice = choice.ok_or_else(|| {
+        Error::internal(format!(
+            "'{}' of '{}' takes the place of no attribute",
+            scalar.name, preset.op.mnemonic
+        ))
+    })?;
+    let default = value(choice, preset.choice(choice))?.unwrap_or_default();
+    Ok(Written {
+        name: choice.name,
+        ty: preset.element(scalar)?.to_owned(),
+        attributes: format!(
+            "{{{} = \"{}\", {} = {default}}}",
+            attribute::NAME,
+            choice.name,
+            attribute::DEFAULT
+        ),
+        shape: Vec::new(),
+    })
 }
 
 /// The attributes of an argument or result: its name, the names of its sizes, the promises about them, and the number of
@@ -134,7 +164,16 @@ fn attributes(preset: &Preset, name: &str, shape: &[Option<Extent>]) -> Result<S
 fn properties(preset: &Preset) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for choice in preset.op.choices {
-        if let Some(value) = value(choice, preset.choice(choice))? {
+        // An operand that takes the place of an attribute leaves it at its default.
+        let mut operands = preset.op.operands.iter().filter(|operand| preset.has(operand));
+        let is_replaced = operands
+            .any(|operand| matches!(operand.shape, Shape::InPlaceOf(by) if by.first() == Some(&choice.name)));
+        let said = if is_replaced {
+            choice.default
+        } else {
+            preset.choice(choice)
+        };
+        if let Some(value) = value(choice, said)? {
             all.push(match value.is_empty() {
                 true => choice.name.to_owned(),
                 false => format!("{} = {value}", choice.name),

@@ -1,4 +1,4 @@
-//! `group_norm`: with n over the channels of a group and over all axes of x but the first (the batch) and the channels', and N
+//! `group_norm`: with n over the channels of a group and over all axes of x but the first (the batch, unless channels lie along it) and the channels', and N
 //! the number of these elements,
 //!
 //! ```text
@@ -64,14 +64,14 @@ impl GroupNorm<'_> {
 impl Formula for GroupNorm<'_> {
     fn shape(&self, result: &str) -> Option<Vec<i64>> {
         match result {
-            "y" => Some(self.groups.channels.shape().to_vec()),
-            "mean" | "rstd" => Some(self.groups.statistics_shape()),
+            "y" => Some(self.groups.unbatched(self.groups.channels.shape())),
+            "mean" | "rstd" => Some(self.groups.unbatched(&self.groups.statistics_shape())),
             _ => None,
         }
     }
 
     fn independent_dims(&self, _result: &str) -> usize {
-        1
+        self.groups.batch_dims()
     }
 
     fn ulps(&self, _result: &str) -> f64 {
@@ -79,6 +79,7 @@ impl Formula for GroupNorm<'_> {
     }
 
     fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
+        let region = &self.groups.with_batch(region);
         let statistics = |index: &Vec<i64>| self.statistics(index[0], index[1]);
         let found: Vec<Scaled> = match result {
             "mean" => indices(region).iter().map(|index| statistics(index).0).collect(),

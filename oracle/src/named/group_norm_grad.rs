@@ -1,4 +1,4 @@
-//! `group_norm_grad`: with n over the channels of a group and over all axes of x but the first (the batch) and the channels', N
+//! `group_norm_grad`: with n over the channels of a group and over all axes of x but the first (the batch, unless channels lie along it) and the channels', N
 //! the number of these elements, and m over all axes but the channels',
 //!
 //! ```text
@@ -46,13 +46,13 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     let rows = Rows::along(&[], &groups.statistics_shape())?;
     let moments = match (call.optional("mean")?, call.optional("rstd")?) {
         (Some(mean), Some(rstd)) => Some(Moments {
-            mean: rows.whole("mean", mean)?,
-            rstd: rows.whole("rstd", rstd)?,
+            mean: groups.statistic(&rows, "mean", mean)?,
+            rstd: groups.statistic(&rows, "rstd", rstd)?,
             rows,
         }),
         _ => None,
     };
-    let whole = |name: &str, tensor| groups.channels.whole(name, tensor);
+    let whole = |name: &str, tensor| groups.whole(name, tensor);
     let residual = call.optional("residual")?;
     Ok(Box::new(GroupNormGrad {
         dy: whole("dy", call.operand("dy")?)?,
@@ -115,14 +115,14 @@ impl GroupNormGrad<'_> {
 impl Formula for GroupNormGrad<'_> {
     fn shape(&self, result: &str) -> Option<Vec<i64>> {
         match result {
-            "dx" => Some(self.groups.channels.shape().to_vec()),
+            "dx" => Some(self.groups.unbatched(self.groups.channels.shape())),
             "dweight" | "dbias" => Some(vec![self.groups.count()]),
             _ => None,
         }
     }
 
     fn independent_dims(&self, _result: &str) -> usize {
-        1
+        self.groups.batch_dims()
     }
 
     fn ulps(&self, result: &str) -> f64 {
@@ -144,6 +144,7 @@ impl Formula for GroupNormGrad<'_> {
                 .map(|index| sum(&self.terms(index[0], result == "dbias")))
                 .collect();
         }
+        let region = &self.groups.with_batch(region);
         let mut known = BTreeMap::new();
         let length = self.groups.channels.length() as usize;
         let found = self.groups.channels.per_element(region, |index| {

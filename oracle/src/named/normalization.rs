@@ -19,14 +19,16 @@ pub struct Normalization<'a> {
 }
 
 impl<'a> Normalization<'a> {
-    /// Binds a call; the weight and the bias have the shape of a row.
+    /// Binds a call; the weight and the bias have the shape of a row, or broadcast to all rows.
     pub fn bind(call: &Call<'a>) -> Result<Self, String> {
         let (rows, x) = call.rows("x")?;
-        let along_row = |name: &str| {
+        let affine = |name: &str| {
             let tensor = call.optional(name)?;
-            tensor.map(|tensor| rows.of_row(name, tensor)).transpose()
+            tensor
+                .map(|tensor| rows.of_row_or_broadcast(name, tensor))
+                .transpose()
         };
-        let (weight, bias) = (along_row("weight")?, along_row("bias")?);
+        let (weight, bias) = (affine("weight")?, affine("bias")?);
         let offset = Scaled::exact(call.float("weight_offset")?);
         if weight.is_none() && offset.value != 0.0 {
             return Err("expected a weight to add weight_offset to".to_owned());

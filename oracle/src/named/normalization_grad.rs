@@ -1,5 +1,6 @@
 //! Gradients of normalizations of rows: of `y = h * (weight + weight_offset) + bias` with `h = (x - mean) * rstd`.
 
+use super::broadcast_grad::BroadcastGrad;
 use super::rows::{Operand, Rows};
 use super::{Call, Formula, of_rows::OfRows, of_rows::Span};
 use crate::scaled::{Scaled, sum};
@@ -25,18 +26,19 @@ impl<'a> NormalizationGrad<'a> {
     /// Binds a call of an op whose forward op normalizes by `statistics`.
     pub fn bind(call: &Call<'a>, statistics: Statistics) -> Result<Box<dyn Formula + 'a>, String> {
         let (rows, x) = call.rows("x")?;
-        let of_row = |name: &str| {
-            let tensor = call.optional(name)?;
-            tensor.map(|tensor| rows.of_row(name, tensor)).transpose()
-        };
+        let weight = call.optional("weight")?;
+        let weight_shape = weight.as_ref().map(|weight| weight.layout.shape.clone());
+        let broadcast = weight_shape.filter(|shape| *shape != rows.row_shape());
         let of_rows = |name: &str| {
             let tensor = call.optional(name)?;
             tensor.map(|tensor| rows.of_rows(name, tensor)).transpose()
         };
         let residual = call.optional("residual")?;
-        Ok(Box::new(NormalizationGrad {
+        let grad = NormalizationGrad {
             dy: rows.whole("dy", call.operand("dy")?)?,
-            weight: of_row("weight")?,
+            weight: weight
+                .map(|weight| rows.of_row_or_broadcast("weight", weight))
+                .transpose()?,
             offset: Scaled::exact(call.float("weight_offset")?),
             mean: of_rows("mean")?,
             rstd: of_rows("rstd")?,
@@ -47,7 +49,11 @@ impl<'a> NormalizationGrad<'a> {
             rows,
             x,
             statistics,
-        }))
+        };
+        Ok(match broadcast {
+            Some(shape) => Box::new(BroadcastGrad::new(grad, shape)),
+            None => Box::new(grad),
+        })
     }
 
     /// The mean and rstd of a row: the operands if they are given, otherwise computed.

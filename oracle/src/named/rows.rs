@@ -162,6 +162,14 @@ impl Rows {
         })
     }
 
+    /// A weight or bias: of the shape of a row, or else broadcast.
+    pub fn of_row_or_broadcast<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
+        match tensor.layout.shape == self.row_shape() {
+            true => self.of_row(name, tensor),
+            false => self.broadcast(name, tensor),
+        }
+    }
+
     /// An operand with one element per index along one axis.
     pub fn of_axis<'a>(&self, name: &str, tensor: Tensor<'a>, axis: usize) -> Result<Operand<'a>, String> {
         self.operand(name, tensor, std::iter::once(axis))

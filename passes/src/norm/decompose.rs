@@ -1,6 +1,6 @@
 //! `norm-decompose`: replaces each named op by the scalar program that defines it, a `norm.compute`.
 //!
-//! This is the only pass that knows named ops. Each has a row in [`DECOMPOSITIONS`] and a file of its own in `decompose/`, written with
+//! This is the only pass that knows named ops, and `math.fpowi`, which becomes products. Each has a row in [`DECOMPOSITIONS`] and a file of its own in `decompose/`, written with
 //! [`program::Program`]. A decomposition states the op's definition and nothing about how it will be computed, so later passes have nothing
 //! to undo.
 
@@ -43,6 +43,7 @@ use crate::{
         pass::{PassContext, PassError, PassResult},
         walk,
     },
+    norm::integer_powers,
     table::{NormDecompose, NormDecomposeStatistic},
 };
 
@@ -56,6 +57,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (CrossEntropyGradOp::NAME, cross_entropy_grad::decompose),
     (CumsumOp::NAME, cumsum::decompose),
     (DequantizeOp::NAME, dequantize::decompose),
+    (integer_powers::NAME, integer_powers::decompose),
     (GroupNormOp::NAME, group_norm::decompose),
     (GroupNormGradOp::NAME, group_norm_grad::decompose),
     (L2NormOp::NAME, l2_norm::decompose),

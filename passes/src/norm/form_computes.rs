@@ -7,8 +7,8 @@
 //! which follow each other have the same extents.
 
 mod elementwise;
+mod extrema;
 mod fill;
-mod scalars;
 mod sizes;
 mod structured;
 mod views;
@@ -30,6 +30,7 @@ use crate::{
         values::key,
         walk,
     },
+    norm::function_scalars,
     table::{NormFormComputes, NormFormComputesStatistic},
 };
 
@@ -42,6 +43,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormFormCom
             sizes: Sizes::of(block)?,
             constants: HashMap::new(),
         };
+        extract_constants(block);
         for op in walk::in_block(block) {
             if former.form(op)? {
                 cx.count(NormFormComputesStatistic::NumFormed, 1);
@@ -91,11 +93,23 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
     }
 }
 
+/// Replaces numbers that are extracted from constant tensors by constants, before those tensors become programs.
+fn extract_constants(block: BlockRef<'_, '_>) {
+    for op in walk::in_block(block) {
+        let result = op.result(0).map(|result| result.r#type());
+        if let (Some(value), Ok(ty)) = (function_scalars::extracted(op), result) {
+            let b = Builder::before(op);
+            b.replace(op, &[b.constant(value, ty)]);
+        }
+    }
+}
+
 /// Erases unused ops that computed sizes of tensors or scalars.
 fn erase_unused<'c>(function: OperationRef<'c, '_>, block: BlockRef<'c, '_>) {
     const SIZES_AND_NUMBERS: [&str; 4] = ["affine.apply", "arith.constant", "tensor.dim", "tensor.empty"];
-    let is_erasable =
-        |op: &OperationRef<'c, '_>| SIZES_AND_NUMBERS.contains(&op_name(*op)) || scalars::is_scalar_op(*op);
+    let is_erasable = |op: &OperationRef<'c, '_>| {
+        SIZES_AND_NUMBERS.contains(&op_name(*op)) || function_scalars::is_scalar_op(*op)
+    };
     let ops = walk::in_block(block).into_iter().filter(is_erasable);
     Builder::before(function).erase_unused(ops);
 }

@@ -1,5 +1,6 @@
 //! The body of a function as the statements of a definition.
 
+mod extremum;
 mod tensors;
 mod views;
 
@@ -89,8 +90,8 @@ fn is_named(op: OperationRef) -> bool {
     norma_dialects::op_name(op).starts_with("norm.")
 }
 
-/// Ops that only compute sizes of tensors and scratch, or view a buffer: they are followed back from their uses.
-const HOST_ONLY: [&str; 11] = [
+/// Ops that only compute numbers or sizes of tensors and scratch, or view a buffer: they are followed back from their uses.
+const HOST_ONLY: [&str; 12] = [
     "affine.apply",
     "affine.max",
     "affine.min",
@@ -101,6 +102,7 @@ const HOST_ONLY: [&str; 11] = [
     "memref.dim",
     "tensor.dim",
     "tensor.empty",
+    "tensor.extract",
     NumSmsOp::NAME,
 ];
 
@@ -131,25 +133,46 @@ impl Reader<'_, '_> {
             }
             return Some(());
         } else {
-            Statement::Named(named::read(op, &mut |value| self.tensor(value))?)
+            Statement::Named(named::read(
+                op,
+                &mut |value| match types::is_tensor(value.r#type()) {
+                    true => self.tensor(value),
+                    false => self.stored_number(value),
+                },
+            )?)
         };
         self.definition.statements.push(statement);
         Some(())
     }
 
-    /// The name of a tensor; a value without one, which is neither an argument nor returned, becomes a new intermediate.
+    /// The name of a tensor; a value without one, which is neither an argument nor returned, becomes a new intermediate, and so does a
+    /// scalar, as a tensor without axes.
     fn tensor(&mut self, value: Value) -> Option<String> {
         if let Some(name) = self.tensors.get(&key(value)) {
             return Some(name.clone());
         }
         let name = intermediate_name(self.definition.intermediates.len());
+        let shape = match types::is_tensor(value.r#type()) || types::is_memref(value.r#type()) {
+            true => shape(&name, value)?,
+            false => Vec::new(),
+        };
         self.definition.intermediates.push(Intermediate {
             name: name.clone(),
             dtype: scalar::element(value.r#type())?,
-            shape: shape(&name, value)?,
+            shape,
         });
         self.tensors.insert(key(value), name.clone());
         Some(name)
+    }
+
+    /// The name of the tensor without axes that holds a number; the first use adds the statement that writes it.
+    fn stored_number(&mut self, number: Value) -> Option<String> {
+        if let Some(name) = self.tensors.get(&key(number)) {
+            return Some(name.clone());
+        }
+        let program = self.number_alone(number)?;
+        self.definition.statements.push(Statement::Program(program));
+        self.tensor(number)
     }
 
     fn compute(&mut self, compute: ComputeOp) -> Option<norma_bundle::Program> {

@@ -3,26 +3,47 @@
 use std::collections::BTreeMap;
 
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute as IrAttribute, AttributeLike, OperationRef, Value, ValueLike};
+use melior::ir::{Attribute as IrAttribute, AttributeLike, OperationRef, Value};
 use norma_bundle::definition::{Attribute, NamedOp};
 use norma_bundle::program::Number;
+use norma_dialects::named_op::{self, Shape, Tensor};
 use norma_dialects::norm;
-use norma_passes::mlir::types;
 
 use super::scalar;
 
-/// Reads an op of the `norm` dialect on tensors; `tensor` returns the name of a value's tensor. Returns `None` for an op of
-/// another dialect, an op with regions, and an op with an attribute that is not a string, a number or a list of integers.
+/// Reads an op of the `norm` dialect on tensors; `tensor` returns the name of a value's tensor, and for a scalar that of a tensor which
+/// holds it alone. An attribute whose place a scalar takes is left out. Returns `None` for an op of another dialect, an op with regions,
+/// and an op with an attribute that is not a string, a number or a list of integers.
 pub(super) fn read(op: OperationRef, tensor: &mut dyn FnMut(Value) -> Option<String>) -> Option<NamedOp> {
     if op.region_count() > 0 {
         return None;
     }
+    let name = norma_dialects::op_name(op).strip_prefix("norm.")?.to_owned();
+    let operands = tensors(norm::operands_by_name(op)?, tensor)?;
+    let mut attributes = attributes(op)?;
+    for operand in operands.keys() {
+        for attribute in replaced(&name, operand) {
+            attributes.remove(*attribute);
+        }
+    }
     Some(NamedOp {
-        op: norma_dialects::op_name(op).strip_prefix("norm.")?.to_owned(),
-        operands: tensors(norm::operands_by_name(op)?, tensor)?,
         results: tensors(norm::results_by_name(op)?, tensor)?,
-        attributes: attributes(op)?,
+        op: name,
+        operands,
+        attributes,
     })
+}
+
+/// The attributes of an op whose place an operand takes.
+fn replaced(op: &str, operand: &str) -> &'static [&'static str] {
+    let declared = named_op::NamedOp::find(op).map_or(&[][..], |op| op.operands);
+    match declared.iter().find(|declared| declared.name == operand) {
+        Some(Tensor {
+            shape: Shape::InPlaceOf(attributes),
+            ..
+        }) => attributes,
+        _ => &[],
+    }
 }
 
 /// Reads `linalg.softmax`, which is `norm.softmax` along its dimension.
@@ -55,7 +76,7 @@ fn tensors(
     for (name, values) in groups {
         match values.as_slice() {
             [] => {}
-            [value] if types::is_tensor(value.r#type()) => {
+            [value] => {
                 found.insert(name.to_owned(), tensor(*value)?);
             }
             _ => return None,

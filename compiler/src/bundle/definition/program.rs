@@ -222,7 +222,8 @@ impl Reader {
                 .operands()
                 .map(|operand| self.value(operand))
                 .collect::<Option<Vec<_>>>()?;
-            self.define(scalar::step(op, operands)?, &[op.result(0).ok()?.into()]);
+            let value = scalar::steps(op, operands, |step| self.step(step))?;
+            self.values.insert(key(op.result(0).ok()?.into()), value);
         }
         Some(())
     }

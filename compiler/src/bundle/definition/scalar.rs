@@ -8,7 +8,31 @@ use norma_dialects::op_name;
 pub(super) use norma_passes::kernel::scalar_ops::element;
 use norma_passes::mlir::types;
 
-/// Converts an `arith` or `math` op, or a constant.
+/// Converts an `arith` or `math` op, or a constant, to steps; `push` adds one and returns its value. A power by an integer is one by that
+/// integer as a float, which as C's `pow` is exact for integers.
+pub(super) fn steps(
+    op: OperationRef,
+    mut operands: Vec<Value>,
+    mut push: impl FnMut(Step) -> Value,
+) -> Option<Value> {
+    if op_name(op) != "math.fpowi" {
+        return Some(push(step(op, operands)?));
+    }
+    let operation = |name: &str, operands: Vec<Value>| {
+        Some(Step::Op(Operation {
+            name: name.to_owned(),
+            operands,
+            predicate: None,
+            relaxed: false,
+            element: element(op.result(0).ok()?.r#type())?,
+        }))
+    };
+    let exponent = operands.pop()?;
+    operands.push(push(operation("arith.sitofp", vec![exponent])?));
+    Some(push(operation("math.powf", operands)?))
+}
+
+/// Converts an `arith` or `math` op, or a constant, that is one step.
 pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
     let element = element(op.result(0).ok()?.r#type())?;
     let name = op_name(op);

@@ -40,7 +40,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     }
     if let Some(dlogits) = loss.dlogits() {
         let probability = p.op("arith.divf", &[exponentials.exponential, exponentials.sum]);
-        let gradient = classes.gradient(&factors, probability, lse);
+        let gradient = classes.gradient(&factors, probability, lse)?;
         p.write(classes.guarded(gradient)?, dlogits, p.dims())?;
     }
     p.end();
@@ -63,15 +63,15 @@ fn loss_of_row<'c: 'a, 'a>(
         let logit = classes.of_label(factors.is_label, classes.logits)?;
         let distance = p.op("arith.subf", &[max, logit]);
         let distance = p.op("arith.addf", &[distance, log]);
-        terms.push(p.op("arith.mulf", &[distance, factor]));
+        terms.push(classes.unless_smooth(p.op("arith.mulf", &[distance, factor]))?);
     }
     if let Some(Smooth { share, weights }) = factors.smooth {
         let logits = p.sum(classes.weighted_logits(), split)?;
         let distances = p.op("arith.subf", &[p.op("arith.mulf", &[max, weights]), logits]);
         let distances = p.op("arith.addf", &[distances, p.op("arith.mulf", &[log, weights])]);
-        terms.push(p.op("arith.mulf", &[distances, share]));
+        terms.push(classes.unless_sharp(p.op("arith.mulf", &[distances, share]))?);
     }
-    terms.extend(classes.z_loss(lse));
+    terms.extend(classes.z_loss(lse)?);
     let sum = terms
         .into_iter()
         .reduce(|sum, term| p.op("arith.addf", &[sum, term]));

@@ -31,7 +31,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
             (probability, p.log_sum_exp(&exponentials))
         }
     };
-    let gradient = classes.gradient(&classes.factors()?, probability, lse);
+    let gradient = classes.gradient(&classes.factors()?, probability, lse)?;
     let dloss = grad.dloss()?;
     let is_one_for_all = types::shape(dloss.r#type()).is_some_and(|shape| shape.is_empty());
     let of_rows: &[_] = if is_one_for_all { &[] } else { &split.kept };

@@ -4,7 +4,7 @@ use melior::ir::OperationRef;
 use norma_dialects::norm::GroupNormOp;
 
 use super::{
-    program::{Affine, Grouped},
+    program::{Affine, Grouped, Setting},
     viewed,
 };
 use crate::mlir::pass::PassResult;
@@ -18,8 +18,9 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         offset: 0.0,
         bias: norm.bias(),
     };
+    let eps = Setting::new(norm.eps()?, norm.runtime_eps());
     let x = p.read_at(norm.x()?, &grouped.element)?;
-    let of_x = p.moments(x, &split, norm.eps()?)?;
+    let of_x = p.moments(x, &split, eps)?;
     p.write_if_asked(of_x.mean, norm.mean(), &split.kept)?;
     p.write_if_asked(of_x.rstd, norm.rstd(), &split.kept)?;
     let normalized = p.op("arith.mulf", &[of_x.centred, of_x.rstd]);

@@ -6,7 +6,7 @@ use melior::ir::OperationRef;
 use norma_dialects::norm::GroupNormGradOp;
 
 use super::{
-    program::{Grouped, Normalized, Places},
+    program::{Grouped, Normalized, Places, Setting},
     viewed,
 };
 use crate::mlir::pass::PassResult;
@@ -15,8 +15,9 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let grad = viewed(op, GroupNormGradOp::from_op)?;
     let grouped = Grouped::begin(op, grad.channel_axis()?, grad.groups()?)?;
     let (p, split) = (grouped.program, grouped.split);
+    let eps = Setting::new(grad.eps()?, grad.runtime_eps());
     let x = p.read_at(grad.x()?, &grouped.element)?;
-    let moments = p.moments_given(x, (grad.mean(), grad.rstd()), &split, grad.eps()?)?;
+    let moments = p.moments_given(x, (grad.mean(), grad.rstd()), &split, eps)?;
     let places = Places {
         split: &split,
         element: &grouped.element,

@@ -3,7 +3,10 @@
 use melior::ir::OperationRef;
 use norma_dialects::norm::L2NormOp;
 
-use super::{program::Program, viewed};
+use super::{
+    program::{Program, Setting},
+    viewed,
+};
 use crate::mlir::pass::PassResult;
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
@@ -12,7 +15,10 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let split = p.split(&norm.axes()?);
     let x = p.read(norm.x()?, p.dims())?;
     let length = p.op("math.sqrt", &[p.sum(p.square(x), &split)?]);
-    let divisor = p.op("arith.maximumf", &[length, p.constant(norm.eps()?)]);
+    let divisor = p.op(
+        "arith.maximumf",
+        &[length, p.number(Setting::new(norm.eps()?, norm.runtime_eps()))?],
+    );
     let inverse = p.op("arith.divf", &[p.constant(1.0), divisor]);
     p.write_if_asked(inverse, norm.inverse(), &split.kept)?;
     p.write(p.op("arith.mulf", &[x, inverse]), norm.y()?, p.dims())?;

@@ -5,7 +5,7 @@ use melior::ir::OperationRef;
 use norma_dialects::norm::L2NormGradOp;
 
 use super::{
-    program::{Coordinate, Program},
+    program::{Coordinate, Program, Setting},
     viewed,
 };
 use crate::mlir::pass::PassResult;
@@ -18,7 +18,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let dy = p.read(grad.dy()?, p.dims())?;
     let length = p.op("math.sqrt", &[p.sum(p.square(x), &split)?]);
     let product = p.sum(p.op("arith.mulf", &[x, dy]), &split)?;
-    let eps = p.constant(grad.eps()?);
+    let eps = p.number(Setting::new(grad.eps()?, grad.runtime_eps()))?;
     let divisor = p.op("arith.maximumf", &[length, eps]);
     let inverse = p.op("arith.divf", &[p.constant(1.0), divisor]);
     // Multiplied in this order, so that an x much smaller than the others does not underflow.

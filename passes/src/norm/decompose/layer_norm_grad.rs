@@ -5,7 +5,7 @@ use melior::ir::OperationRef;
 use norma_dialects::norm::LayerNormGradOp;
 
 use super::{
-    program::{Normalized, Program},
+    program::{Normalized, Program, Setting},
     viewed,
 };
 use crate::mlir::pass::PassResult;
@@ -14,8 +14,9 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let grad = viewed(op, LayerNormGradOp::from_op)?;
     let p = Program::begin(op)?;
     let split = p.split(&grad.axes()?);
+    let eps = Setting::new(grad.eps()?, grad.runtime_eps());
     let x = p.read(grad.x()?, p.dims())?;
-    let moments = p.moments_given(x, (grad.mean(), grad.rstd()), &split, grad.eps()?)?;
+    let moments = p.moments_given(x, (grad.mean(), grad.rstd()), &split, eps)?;
     p.write_gradients_of_rows(&grad.try_into()?, &Normalized::Standardized(moments), &split)?;
     p.end();
     Ok(())

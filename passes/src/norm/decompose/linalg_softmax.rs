@@ -29,6 +29,8 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         None,
         None,
         None,
+        None,
+        None,
         Some(&[axis]),
         None,
         None,

@@ -3,7 +3,10 @@
 use melior::ir::OperationRef;
 use norma_dialects::norm::LogSoftmaxGradOp;
 
-use super::{program::Program, viewed};
+use super::{
+    program::{Program, Setting},
+    viewed,
+};
 use crate::mlir::pass::PassResult;
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
@@ -15,7 +18,8 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let sum = p.sum(dy, &split)?;
     let share = p.op("arith.mulf", &[p.op("math.exp", &[y]), sum]);
     let ds = p.op("arith.subf", &[dy, share]);
-    p.write(p.scaled(ds, grad.scale()?), grad.dx()?, p.dims())?;
+    let scale = Setting::new(grad.scale()?, grad.runtime_scale());
+    p.write(p.scaled(ds, scale)?, grad.dx()?, p.dims())?;
     p.end();
     Ok(())
 }

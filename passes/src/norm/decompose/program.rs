@@ -14,6 +14,7 @@ mod keys;
 mod labels;
 mod lengths;
 mod logits;
+mod numbers;
 mod places;
 mod powers;
 pub(super) mod scale_layout;
@@ -31,6 +32,7 @@ pub(super) use self::classes::{Classes, Factors, Smooth};
 pub(super) use self::gradients::{Normalized, Places};
 pub(super) use self::groups::Grouped;
 pub(super) use self::logits::Exponentials;
+pub(super) use self::numbers::Setting;
 pub(super) use self::powers::{Rounding, is_power_of_two};
 pub(super) use self::statistics::{Affine, Moments};
 use crate::{
@@ -44,6 +46,7 @@ use crate::{
         values::key,
         walk,
     },
+    norm::function_scalars,
 };
 
 /// The number of points of a dim.
@@ -69,8 +72,10 @@ pub(super) struct Limit {
 pub(super) struct Program<'c, 'a> {
     named: OperationRef<'c, 'a>,
     compute: OperationRef<'c, 'a>,
-    /// The operands and results of the named op, each with its block argument.
+    /// The tensors among the operands and results of the named op, each with its block argument.
     buffers: Vec<(Value<'c, 'a>, Value<'c, 'a>)>,
+    /// The scalars among the operands, each with its value in the program.
+    numbers: Vec<(Value<'c, 'a>, Value<'c, 'a>)>,
     dims: Vec<Value<'c, 'a>>,
     extents: Vec<Extent>,
     b: Builder<'c, 'a>,
@@ -121,7 +126,15 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     ) -> Result<Self, PassError<'c>> {
         let outer = Builder::before(named);
         let context = outer.context();
-        let inputs = distinct(named.operands());
+        let (tensors, scalars): (Vec<_>, Vec<_>) = distinct(named.operands())
+            .into_iter()
+            .partition(|operand| types::is_tensor(operand.r#type()));
+        // A scalar that the function computes is computed in the program instead.
+        let mut leaves = Vec::new();
+        for scalar in &scalars {
+            function_scalars::leaves(*scalar, named, &mut leaves)?;
+        }
+        let inputs = [tensors.as_slice(), &leaves].concat();
         let results = named.results().map(Value::from).collect::<Vec<_>>();
         let result_types = results.iter().map(ValueLike::r#type).collect::<Vec<_>>();
 
@@ -160,10 +173,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
 
         let location = named.location();
         let index = Type::index(context);
-        let arguments = inputs
-            .iter()
-            .map(ValueLike::r#type)
+        // The order is that of `crate::kernel::compute::Arguments`.
+        let of_tensors = tensors.iter().map(ValueLike::r#type);
+        let arguments = of_tensors
             .chain(result_types.iter().copied())
+            .chain(leaves.iter().map(ValueLike::r#type))
             .chain(extents.iter().map(|_| index))
             .map(|ty| (ty, location))
             .collect::<Vec<_>>();
@@ -177,11 +191,19 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             .map(|index| block.argument(index).map(Value::from))
             .collect::<Result<Vec<_>, _>>()?;
         let dims = arguments.split_off(inputs.len() + results.len());
-        let buffers = inputs
+        let of_leaves = arguments.split_off(tensors.len() + results.len());
+        let b = Builder::at_end(block, location);
+        let known = leaves
+            .iter()
+            .map(|leaf| key(*leaf))
+            .zip(of_leaves.iter().copied());
+        let mut known = known.collect();
+        let numbers = scalars
             .into_iter()
-            .chain(results)
-            .zip(arguments)
-            .collect::<Vec<_>>();
+            .map(|scalar| Ok((scalar, function_scalars::copy(&b, scalar, &mut known)?)))
+            .collect::<Result<Vec<_>, PassError<'c>>>()?;
+        let buffers = tensors.into_iter().chain(results).zip(arguments);
+        let buffers = buffers.collect::<Vec<_>>();
         let f64 = Type::float64(context);
         let is_wide = buffers
             .iter()
@@ -190,9 +212,10 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             named,
             compute,
             buffers,
+            numbers,
             dims,
             extents,
-            b: Builder::at_end(block, location),
+            b,
             float: if is_wide { f64 } else { Type::float32(context) },
         })
     }
@@ -316,14 +339,6 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         other: Value<'c, 'a>,
     ) -> Value<'c, 'a> {
         self.op("arith.select", &[condition, chosen, other])
-    }
-
-    /// A number times a constant factor; no op is built for a factor of 1.
-    pub(super) fn scaled(&self, value: Value<'c, 'a>, factor: f64) -> Value<'c, 'a> {
-        match factor {
-            1.0 => value,
-            factor => self.op("arith.mulf", &[value, self.constant(factor)]),
-        }
     }
 
     /// Whether a number is at least `least`; false for NaN.

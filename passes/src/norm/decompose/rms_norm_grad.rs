@@ -5,7 +5,7 @@ use melior::ir::OperationRef;
 use norma_dialects::norm::RMSNormGradOp;
 
 use super::{
-    program::{Normalized, Program},
+    program::{Normalized, Program, Setting},
     viewed,
 };
 use crate::mlir::pass::PassResult;
@@ -14,10 +14,11 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let grad = viewed(op, RMSNormGradOp::from_op)?;
     let p = Program::begin(op)?;
     let split = p.split(&grad.axes()?);
+    let eps = Setting::new(grad.eps()?, grad.runtime_eps());
     let x = p.read(grad.x()?, p.dims())?;
     let rstd = match grad.rstd() {
         Some(rstd) => p.read(rstd, &split.kept)?,
-        None => p.rsqrt_plus(p.mean(p.square(x), &split)?, grad.eps()?),
+        None => p.rsqrt_plus(p.mean(p.square(x), &split)?, eps)?,
     };
     p.write_gradients_of_rows(&grad.try_into()?, &Normalized::Scaled { x, rstd }, &split)?;
     p.end();

@@ -3,7 +3,10 @@
 use melior::ir::OperationRef;
 use norma_dialects::norm::SoftmaxGradOp;
 
-use super::{program::Program, viewed};
+use super::{
+    program::{Program, Setting},
+    viewed,
+};
 use crate::mlir::pass::PassResult;
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
@@ -14,7 +17,8 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let dy = p.read(grad.dy()?, p.dims())?;
     let product = p.sum(p.op("arith.mulf", &[y, dy]), &split)?;
     let ds = p.op("arith.mulf", &[y, p.op("arith.subf", &[dy, product])]);
-    p.write(p.scaled(ds, grad.scale()?), grad.dx()?, p.dims())?;
+    let scale = Setting::new(grad.scale()?, grad.runtime_scale());
+    p.write(p.scaled(ds, scale)?, grad.dx()?, p.dims())?;
     p.end();
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! A loop that indexes no result is a reduction loop. The region is then `op(accumulator, value)`, where the op is associative and
 //! commutative. The compute reduces the values, and combines the result with the initial value unless that is the op's identity.
+//! Two results may also be an extremum and its place ([`super::extrema`]).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -52,14 +53,14 @@ pub(super) fn indexing_maps<'c>(
 }
 
 /// An op of `linalg` on tensors.
-struct Nest<'s, 'c, 'a> {
-    op: OperationRef<'c, 'a>,
-    body: BlockRef<'c, 'a>,
+pub(super) struct Nest<'s, 'c, 'a> {
+    pub(super) op: OperationRef<'c, 'a>,
+    pub(super) body: BlockRef<'c, 'a>,
     maps: &'s [AffineMap<'c>],
     /// The position of the first initial value among the operands; there is one for each result.
-    inits: usize,
+    pub(super) inits: usize,
     /// The reduction loops: those that index no result.
-    reduced: Vec<usize>,
+    pub(super) reduced: Vec<usize>,
 }
 
 /// What a value of an op's region depends on.
@@ -91,6 +92,9 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         nest.check_operands()?;
         nest.check_results()?;
         let extents = self.loops(&nest)?;
+        if let Some(extremum) = nest.extremum()? {
+            return self.extremum(&nest, &extremum, &extents, maps);
+        }
         let reductions = nest.reductions()?;
         let begins = |(result, reduction): &(usize, &Reduction<'c, 'a>)| {
             let init = op.operand(nest.inits + result).ok();
@@ -263,7 +267,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
     }
 
     /// Whether the program reads an operand at its start. The initial value of a reduction is read after the reduction, if at all.
-    fn is_read(&self, operand: usize) -> bool {
+    pub(super) fn is_read(&self, operand: usize) -> bool {
         let is_used = self
             .body
             .argument(operand)
@@ -272,7 +276,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
     }
 
     /// The values from outside that the region uses.
-    fn captured(&self) -> Vec<Value<'c, 'a>> {
+    pub(super) fn captured(&self) -> Vec<Value<'c, 'a>> {
         let ops = walk::in_block(self.body);
         let is_inside = |value: &Value<'c, 'a>| {
             definition(*value).map_or_else(
@@ -291,7 +295,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
     }
 
     /// The operands of the region's terminator.
-    fn yielded(&self) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+    pub(super) fn yielded(&self) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         let end = walk::in_block(self.body)
             .into_iter()
             .find(|op| walk::has_name(*op, "linalg.yield"));
@@ -374,7 +378,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
             let at = definition(yielded).map_or(self.op.location(), |op| op.location());
             let message = format!(
                 "a reduction of result {result} whose region is not op(accumulator, value) by an op that takes any order; \
-                 supported: {}",
+                 supported: {}, and two results that are an extremum and the first place where it is",
                 names.join(", ")
             );
             PassError::from(Diagnostic::unsupported(at, message))
@@ -402,7 +406,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
     }
 
     /// Copies an op of the region into the program.
-    fn copy(
+    pub(super) fn copy(
         &self,
         op: OperationRef<'c, 'a>,
         writer: &mut Writer<'c, 'a>,
@@ -439,7 +443,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
     }
 
     /// The program's value for one of the region, or for a number from outside of it.
-    fn value(
+    pub(super) fn value(
         &self,
         value: Value<'c, 'a>,
         writer: &mut Writer<'c, 'a>,

@@ -18,12 +18,14 @@ use norma_dialects::{dense_i64, integer, op_name};
 use super::{
     Former,
     fill::{Filled, constant_of},
-    scalars,
     sizes::Size,
     unknown_size,
     writer::Writer,
 };
-use crate::mlir::{context, diagnostic::Diagnostic, pass::PassError, types, values::key};
+use crate::{
+    mlir::{context, diagnostic::Diagnostic, pass::PassError, types, values::key},
+    norm::function_scalars,
+};
 
 /// A view and its source.
 pub(super) struct View<'c, 'a> {
@@ -112,7 +114,7 @@ impl<'c: 'a, 'a> View<'c, 'a> {
         if let Kind::Sliced(slices) = &self.kind {
             for slice in slices {
                 if let Number::Dynamic(offset) = slice.offset {
-                    scalars::leaves(offset, self.op, &mut numbers)?;
+                    function_scalars::leaves(offset, self.op, &mut numbers)?;
                 }
             }
         }
@@ -279,7 +281,7 @@ fn sliced<'c: 'a, 'a>(
         })?;
         let offset = match slice.offset {
             Number::Static(offset) => constant(offset),
-            Number::Dynamic(offset) => scalars::affine(offset, view.op, numbers)?,
+            Number::Dynamic(offset) => function_scalars::affine(offset, view.op, numbers)?,
         };
         let is_left_out =
             matches!(slice.size, Number::Static(1)) && shape.get(next).is_none_or(|size| *size != Some(1));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use melior::ir::{AffineExpr, AffineMap, OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::{ReadOp, WriteOp};
 
-use super::{scalars, sizes::Size};
+use super::sizes::Size;
 use crate::{
     kernel::{
         compute::{self, Arguments, Signature},
@@ -17,6 +17,7 @@ use crate::{
         types,
         values::key,
     },
+    norm::function_scalars,
 };
 
 /// A compute whose program is being written.
@@ -78,7 +79,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         let of_space = of_space.collect::<Vec<_>>();
         let mut leaves = Vec::new();
         for number in numbers {
-            scalars::leaves(*number, op, &mut leaves)?;
+            function_scalars::leaves(*number, op, &mut leaves)?;
         }
         let results = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
         let compute = compute::insert(
@@ -133,7 +134,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
 
     /// A number of the function within the program; the scalar ops that compute it are copied if need be.
     pub(super) fn number(&mut self, number: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
-        scalars::copy(&self.b, number, &mut self.inside)
+        function_scalars::copy(&self.b, number, &mut self.inside)
     }
 
     /// Writes an element of a result at `access`, a map of the dims.

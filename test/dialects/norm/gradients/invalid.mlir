@@ -34,7 +34,7 @@ func.func @rms_norm_grad_c2_dx(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @rms_norm_grad_c3(%x: tensor<2x4xf32>, %w: tensor<2xf32>) {
-  // expected-error @+1 {{expected weight to have the shape of the normalized axes of 'tensor<2x4xf32>', got 'tensor<2xf32>'}}
+  // expected-error @+1 {{expected weight to have the shape of the normalized axes of 'tensor<2x4xf32>' or to broadcast to it, got 'tensor<2xf32>'}}
   %0 = norm.rms_norm_grad %x dy(%x : tensor<2x4xf32>) weight(%w : tensor<2xf32>) : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @layer_norm_grad_c2_dx(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @layer_norm_grad_c3(%x: tensor<2x4xf32>, %w: tensor<2xf32>) {
-  // expected-error @+1 {{expected weight to have the shape of the normalized axes of 'tensor<2x4xf32>', got 'tensor<2xf32>'}}
+  // expected-error @+1 {{expected weight to have the shape of the normalized axes of 'tensor<2x4xf32>' or to broadcast to it, got 'tensor<2xf32>'}}
   %0 = norm.layer_norm_grad %x dy(%x : tensor<2x4xf32>) weight(%w : tensor<2xf32>) : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }
@@ -194,15 +194,15 @@ func.func @l2_norm_grad_c3(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @group_norm_grad_c1(%x: tensor<2x4x8xf32>) {
-  // expected-error @+1 {{expected channel_axis to be an axis of 'tensor<2x4x8xf32>' but the first, got 0}}
-  %0 = norm.group_norm_grad %x dy(%x : tensor<2x4x8xf32>) {groups = 2, channel_axis = 0} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
+  // expected-error @+1 {{expected channel_axis to be an axis of 'tensor<2x4x8xf32>', got 3}}
+  %0 = norm.group_norm_grad %x dy(%x : tensor<2x4x8xf32>) {groups = 2, channel_axis = 3} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
   return
 }
 
 // -----
 
 func.func @group_norm_grad_c2(%x: tensor<2x4x8xf32>) {
-  // expected-error @+1 {{expected a static number of channels above 0 that groups divide, got 3 groups in 'tensor<2x4x8xf32>'}}
+  // expected-error @+1 {{expected one group, or groups that divide a static number of channels above 0, got 3 groups in 'tensor<2x4x8xf32>'}}
   %0 = norm.group_norm_grad %x dy(%x : tensor<2x4x8xf32>) {groups = 3} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
   return
 }
@@ -300,5 +300,69 @@ func.func @log_softmax_grad_c2_dx(%y: tensor<2x4xf32>) {
 func.func @log_softmax_grad_c3(%y: tensor<2x4xf32>) {
   // expected-error @+1 {{expected scale to be finite, got}}
   %0 = norm.log_softmax_grad %y dy(%y : tensor<2x4xf32>) {scale = 0x7F800000 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c3_of_weight(%x: tensor<3x2x4xf32>, %w: tensor<2x4xf32>) {
+  // expected-error @+1 {{expected dweight to have the shape of weight, got 'tensor<4xf32>'}}
+  %0:2 = norm.rms_norm_grad %x dy(%x : tensor<3x2x4xf32>) weight(%w : tensor<2x4xf32>) : tensor<3x2x4xf32> -> tensor<3x2x4xf32> dweight(tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c7(%x: tensor<2x4xf32>, %e: f32) {
+  // expected-error @+1 {{expected eps either as an attribute or as an operand, got both}}
+  %0 = norm.rms_norm_grad %x dy(%x : tensor<2x4xf32>) eps(%e) {eps = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_c7(%x: tensor<2x4xf32>, %e: f32) {
+  // expected-error @+1 {{expected eps either as an attribute or as an operand, got both}}
+  %0 = norm.layer_norm_grad %x dy(%x : tensor<2x4xf32>) eps(%e) {eps = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @l2_norm_grad_c4(%x: tensor<2x4xf32>, %e: f32) {
+  // expected-error @+1 {{expected eps either as an attribute or as an operand, got both}}
+  %0 = norm.l2_norm_grad %x dy(%x : tensor<2x4xf32>) eps(%e) {eps = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @group_norm_grad_c7(%x: tensor<2x4x8xf32>, %e: f32) {
+  // expected-error @+1 {{expected eps either as an attribute or as an operand, got both}}
+  %0 = norm.group_norm_grad %x dy(%x : tensor<2x4x8xf32>) eps(%e) {groups = 2, eps = 0.5 : f32} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_grad_c4(%x: tensor<2x4xf32>, %s: f32) {
+  // expected-error @+1 {{expected scale either as an attribute or as an operand, got both}}
+  %0 = norm.softmax_grad %x dy(%x : tensor<2x4xf32>) scale(%s) {scale = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @log_softmax_grad_c4(%x: tensor<2x4xf32>, %s: f32) {
+  // expected-error @+1 {{expected scale either as an attribute or as an operand, got both}}
+  %0 = norm.log_softmax_grad %x dy(%x : tensor<2x4xf32>) scale(%s) {scale = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_grad_c6(%x: tensor<2x4xf32>, %l: tensor<2xi64>, %d: tensor<2xf32>, %e: f32) {
+  // expected-error @+1 {{expected z_loss either as an attribute or as an operand, got both}}
+  %0 = norm.cross_entropy_grad %x labels(%l : tensor<2xi64>) dloss(%d : tensor<2xf32>) z_loss(%e) {z_loss = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }

@@ -51,3 +51,13 @@ func.func @softmax_grad(%y: tensor<?x64xbf16>) {
   %1 = norm.log_softmax_grad %y dy(%y : tensor<?x64xbf16>) {axes = array<i64: 0>} : tensor<?x64xbf16> -> tensor<?x64xbf16>
   return
 }
+
+// CHECK-LABEL: func.func @numbers_at_run_time
+func.func @numbers_at_run_time(%x: tensor<?x8x64xf16>, %w: tensor<8x64xf16>, %e: f32) {
+  // CHECK: norm.rms_norm_grad {{.*}} weight(%{{.*}} : tensor<8x64xf16>) eps(%{{.*}}) : tensor<?x8x64xf16> -> tensor<?x8x64xf16> dweight(tensor<8x64xf32>)
+  %0, %dw = norm.rms_norm_grad %x dy(%x : tensor<?x8x64xf16>) weight(%w : tensor<8x64xf16>) eps(%e)
+            : tensor<?x8x64xf16> -> tensor<?x8x64xf16> dweight(tensor<8x64xf32>)
+  // CHECK: norm.softmax_grad {{.*}} scale(%{{.*}}) : tensor<?x8x64xf16> -> tensor<?x8x64xf16>
+  %1 = norm.softmax_grad %x dy(%x : tensor<?x8x64xf16>) scale(%e) : tensor<?x8x64xf16> -> tensor<?x8x64xf16>
+  return
+}

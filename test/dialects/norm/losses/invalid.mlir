@@ -142,3 +142,11 @@ func.func @cross_entropy_c7(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
   %0 = norm.cross_entropy %x labels(%l : tensor<2xi64>) reduction(mean) : tensor<2x4xf32> -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @cross_entropy_c8(%x: tensor<2x4xf32>, %l: tensor<2xi64>, %e: f32) {
+  // expected-error @+1 {{expected label_smoothing either as an attribute or as an operand, got both}}
+  %0 = norm.cross_entropy %x labels(%l : tensor<2xi64>) label_smoothing(%e) {label_smoothing = 0.5 : f32} : tensor<2x4xf32> -> tensor<2xf32>
+  return
+}

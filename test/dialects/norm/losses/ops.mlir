@@ -40,3 +40,11 @@ func.func @cross_entropy_grad(%x: tensor<?x100xbf16>, %l: tensor<?xi32>, %g: ten
   %2 = norm.cross_entropy_grad %x labels(%l : tensor<?xi32>) dloss(%one : tensor<f32>) : tensor<?x100xbf16> -> tensor<?x100xbf16>
   return
 }
+
+// CHECK-LABEL: func.func @numbers_at_run_time
+func.func @numbers_at_run_time(%x: tensor<?x64xf16>, %l: tensor<?xi64>, %e: f32) {
+  // CHECK: norm.cross_entropy %{{.*}} labels(%{{.*}} : tensor<?xi64>) label_smoothing(%[[E:.*]]) z_loss(%[[E]]) softcap(%[[E]]) reduction(mean)
+  %0 = norm.cross_entropy %x labels(%l : tensor<?xi64>) label_smoothing(%e) z_loss(%e) softcap(%e) reduction(mean)
+       : tensor<?x64xf16> -> tensor<f32>
+  return
+}

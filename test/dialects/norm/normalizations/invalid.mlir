@@ -26,16 +26,16 @@ func.func @rms_norm_c1_twice(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @rms_norm_c2(%x: tensor<2x4xf32>, %w: tensor<2xf32>) {
-  // expected-error @+1 {{expected weight to have the shape of the normalized axes of 'tensor<2x4xf32>', got 'tensor<2xf32>'}}
+  // expected-error @+1 {{expected weight to have the shape of the normalized axes of 'tensor<2x4xf32>' or to broadcast to it, got 'tensor<2xf32>'}}
   %0 = norm.rms_norm %x weight(%w : tensor<2xf32>) : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }
 
 // -----
 
-func.func @rms_norm_c2_bias(%x: tensor<2x4xf32>, %b: tensor<4xf32>) {
-  // expected-error @+1 {{expected bias to have the shape of the normalized axes of 'tensor<2x4xf32>', got 'tensor<4xf32>'}}
-  %0 = norm.rms_norm %x bias(%b : tensor<4xf32>) {axes = array<i64: 0>} : tensor<2x4xf32> -> tensor<2x4xf32>
+func.func @rms_norm_c2_bias(%x: tensor<2x4xf32>, %b: tensor<3x1xf32>) {
+  // expected-error @+1 {{expected bias to have the shape of the normalized axes of 'tensor<2x4xf32>' or to broadcast to it, got 'tensor<3x1xf32>'}}
+  %0 = norm.rms_norm %x bias(%b : tensor<3x1xf32>) {axes = array<i64: 0>} : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }
 
@@ -106,16 +106,16 @@ func.func @layer_norm_c1_twice(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @layer_norm_c2(%x: tensor<2x4xf32>, %w: tensor<2xf32>) {
-  // expected-error @+1 {{expected weight to have the shape of the normalized axes of 'tensor<2x4xf32>', got 'tensor<2xf32>'}}
+  // expected-error @+1 {{expected weight to have the shape of the normalized axes of 'tensor<2x4xf32>' or to broadcast to it, got 'tensor<2xf32>'}}
   %0 = norm.layer_norm %x weight(%w : tensor<2xf32>) : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }
 
 // -----
 
-func.func @layer_norm_c2_bias(%x: tensor<2x4xf32>, %b: tensor<4xf32>) {
-  // expected-error @+1 {{expected bias to have the shape of the normalized axes of 'tensor<2x4xf32>', got 'tensor<4xf32>'}}
-  %0 = norm.layer_norm %x bias(%b : tensor<4xf32>) {axes = array<i64: 0>} : tensor<2x4xf32> -> tensor<2x4xf32>
+func.func @layer_norm_c2_bias(%x: tensor<2x4xf32>, %b: tensor<3x1xf32>) {
+  // expected-error @+1 {{expected bias to have the shape of the normalized axes of 'tensor<2x4xf32>' or to broadcast to it, got 'tensor<3x1xf32>'}}
+  %0 = norm.layer_norm %x bias(%b : tensor<3x1xf32>) {axes = array<i64: 0>} : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }
 
@@ -147,7 +147,7 @@ func.func @layer_norm_c4_rstd(%x: tensor<2x4xf32>) {
 
 func.func @layer_norm_c4_one(%x: tensor<2x4xf32>) {
   // expected-error @+1 {{expected both mean and rstd or neither}}
-  %0, %mean = "norm.layer_norm"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>}> : (tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
+  %0, %mean = "norm.layer_norm"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>}> : (tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
   return
 }
 
@@ -244,5 +244,29 @@ func.func @layer_norm_c7(%x: tensor<2x4xf32>, %l: tensor<4xi32>) {
 func.func @layer_norm_c7_axes(%x: tensor<2x4xf32>, %l: tensor<i64>) {
   // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
   %0 = norm.layer_norm %x lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c8(%x: tensor<2x4xf32>, %e: f32) {
+  // expected-error @+1 {{expected eps either as an attribute or as an operand, got both}}
+  %0 = norm.rms_norm %x eps(%e) {eps = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c8(%x: tensor<2x4xf32>, %e: f32) {
+  // expected-error @+1 {{expected eps either as an attribute or as an operand, got both}}
+  %0 = norm.layer_norm %x eps(%e) {eps = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @l2_norm_c5(%x: tensor<2x4xf32>, %e: f32) {
+  // expected-error @+1 {{expected eps either as an attribute or as an operand, got both}}
+  %0 = norm.l2_norm %x eps(%e) {eps = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }

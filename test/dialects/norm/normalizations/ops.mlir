@@ -48,3 +48,23 @@ func.func @of_lengths(%x: tensor<?x64xf16>, %w: tensor<64xf16>, %l: tensor<?xi64
   %1 = norm.layer_norm %x lengths(%l : tensor<?xi64>) : tensor<?x64xf16> -> tensor<?x64xf16>
   return
 }
+
+// A number that each call sets takes the place of eps.
+// CHECK-LABEL: func.func @eps_at_run_time
+func.func @eps_at_run_time(%x: tensor<?x64xf16>, %w: tensor<64xf16>, %n: tensor<?xi32>, %e: f32) {
+  // CHECK: norm.rms_norm %{{.*}} weight(%{{.*}} : tensor<64xf16>) lengths(%{{.*}} : tensor<?xi32>) eps(%{{.*}}) : tensor<?x64xf16> -> tensor<?x64xf16>
+  %0 = norm.rms_norm %x weight(%w : tensor<64xf16>) lengths(%n : tensor<?xi32>) eps(%e) : tensor<?x64xf16> -> tensor<?x64xf16>
+  // CHECK: norm.layer_norm %{{.*}} eps(%{{.*}}) {axes = array<i64: 0>} : tensor<?x64xf16> -> tensor<?x64xf16>
+  %1 = norm.layer_norm %x eps(%e) {axes = array<i64: 0>} : tensor<?x64xf16> -> tensor<?x64xf16>
+  // CHECK: norm.l2_norm %{{.*}} eps(%{{.*}}) : tensor<?x64xf16> -> tensor<?x64xf16>
+  %2 = norm.l2_norm %x eps(%e) : tensor<?x64xf16> -> tensor<?x64xf16>
+  return
+}
+
+// A weight for each head, and what each sample has of its own.
+// CHECK-LABEL: func.func @broadcast
+func.func @broadcast(%x: tensor<?x16x8x64xf16>, %w: tensor<8x64xf16>, %b: tensor<?x1x1x64xf32>) {
+  // CHECK: norm.rms_norm %{{.*}} weight(%{{.*}} : tensor<8x64xf16>) bias(%{{.*}} : tensor<?x1x1x64xf32>)
+  %0 = norm.rms_norm %x weight(%w : tensor<8x64xf16>) bias(%b : tensor<?x1x1x64xf32>) : tensor<?x16x8x64xf16> -> tensor<?x16x8x64xf16>
+  return
+}

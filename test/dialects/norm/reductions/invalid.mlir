@@ -58,7 +58,7 @@ func.func @reduce_axes_c3_place(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @reduce_axes_c3_truth(%x: tensor<2x4xf32>) {
-  // expected-error @+1 {{expected y of any to be i8, got 'i32'}}
+  // expected-error @+1 {{expected y of any to be i1 or i8, got 'i32'}}
   %0 = norm.reduce_axes any %x : tensor<2x4xf32> -> tensor<2xi32>
   return
 }
@@ -68,6 +68,14 @@ func.func @reduce_axes_c3_truth(%x: tensor<2x4xf32>) {
 func.func @reduce_axes_c4(%x: tensor<2x4xi32>) {
   // expected-error @+1 {{expected mean of floats, got 'i32'}}
   %0 = norm.reduce_axes mean %x : tensor<2x4xi32> -> tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @reduce_axes_c4_truth(%x: tensor<2x4xi1>) {
+  // expected-error @+1 {{expected any or all of i1, got sum}}
+  %0 = norm.reduce_axes sum %x : tensor<2x4xi1> -> tensor<2xi8>
   return
 }
 
@@ -106,7 +114,7 @@ func.func @top_k_c1(%x: tensor<2x8xf32>) {
 // -----
 
 func.func @top_k_c2(%x: tensor<2x8xf32>) {
-  // expected-error @+1 {{expected k between 1 and 64, and no more than there are elements, got 9}}
+  // expected-error @+1 {{expected k between 1 and 128, and no more than there are elements, got 9}}
   %0:2 = norm.top_k %x {k = 9} : tensor<2x8xf32> -> tensor<2x9xf32>, tensor<2x9xi32>
   return
 }
@@ -114,8 +122,8 @@ func.func @top_k_c2(%x: tensor<2x8xf32>) {
 // -----
 
 func.func @top_k_c2_most(%x: tensor<2x?xf32>) {
-  // expected-error @+1 {{expected k between 1 and 64, and no more than there are elements, got 65}}
-  %0:2 = norm.top_k %x {k = 65} : tensor<2x?xf32> -> tensor<2x65xf32>, tensor<2x65xi32>
+  // expected-error @+1 {{expected k between 1 and 128, and no more than there are elements, got 129}}
+  %0:2 = norm.top_k %x {k = 129} : tensor<2x?xf32> -> tensor<2x129xf32>, tensor<2x129xi32>
   return
 }
 

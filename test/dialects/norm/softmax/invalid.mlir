@@ -214,3 +214,27 @@ func.func @logsumexp_c6_axes(%x: tensor<2x4xf32>, %l: tensor<i64>) {
   %0 = norm.logsumexp %x lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @softmax_c7(%x: tensor<2x4xf32>, %e: f32) {
+  // expected-error @+1 {{expected scale either as an attribute or as an operand, got both}}
+  %0 = norm.softmax %x scale(%e) {scale = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @log_softmax_c7(%x: tensor<2x4xf32>, %e: f32) {
+  // expected-error @+1 {{expected softcap either as an attribute or as an operand, got both}}
+  %0 = norm.log_softmax %x softcap(%e) {softcap = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @logsumexp_c7(%x: tensor<2x4xf32>, %e: f32) {
+  // expected-error @+1 {{expected softcap either as an attribute or as an operand, got both}}
+  %0 = norm.logsumexp %x scale(%e) softcap(%e) {softcap = 0.5 : f32} : tensor<2x4xf32> -> tensor<2xf32>
+  return
+}

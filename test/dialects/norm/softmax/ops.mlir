@@ -31,3 +31,14 @@ func.func @of_lengths(%x: tensor<?x64xf16>, %k: tensor<64xi8>, %l: tensor<?xi32>
   %1 = norm.logsumexp %x lengths(%l : tensor<?xi32>) : tensor<?x64xf16> -> tensor<?xf32>
   return
 }
+
+// CHECK-LABEL: func.func @numbers_at_run_time
+func.func @numbers_at_run_time(%x: tensor<?x64xf16>, %s: f32, %c: f32) {
+  // CHECK: norm.softmax %{{.*}} scale(%[[S:.*]]) softcap(%[[C:.*]]) : tensor<?x64xf16> -> tensor<?x64xf16>
+  %0 = norm.softmax %x scale(%s) softcap(%c) : tensor<?x64xf16> -> tensor<?x64xf16>
+  // CHECK: norm.log_softmax %{{.*}} softcap(%[[C]]) {scale = 2.000000e+00 : f32}
+  %1 = norm.log_softmax %x softcap(%c) {scale = 2.0 : f32} : tensor<?x64xf16> -> tensor<?x64xf16>
+  // CHECK: norm.logsumexp %{{.*}} scale(%[[S]]) : tensor<?x64xf16> -> tensor<?xf32>
+  %2 = norm.logsumexp %x scale(%s) : tensor<?x64xf16> -> tensor<?xf32>
+  return
+}

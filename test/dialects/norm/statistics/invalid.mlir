@@ -2,15 +2,15 @@
 // RUN: norma-opt %s --split-input-file --verify-diagnostics
 
 func.func @group_norm_c1(%x: tensor<2x4x8xf32>) {
-  // expected-error @+1 {{expected channel_axis to be an axis of 'tensor<2x4x8xf32>' but the first, got -3}}
-  %0 = norm.group_norm %x {groups = 2, channel_axis = -3} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
+  // expected-error @+1 {{expected channel_axis to be an axis of 'tensor<2x4x8xf32>', got -4}}
+  %0 = norm.group_norm %x {groups = 2, channel_axis = -4} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
   return
 }
 
 // -----
 
 func.func @group_norm_c2(%x: tensor<2x4x8xf32>) {
-  // expected-error @+1 {{expected a static number of channels above 0 that groups divide, got 3 groups in 'tensor<2x4x8xf32>'}}
+  // expected-error @+1 {{expected one group, or groups that divide a static number of channels above 0, got 3 groups in 'tensor<2x4x8xf32>'}}
   %0 = norm.group_norm %x {groups = 3} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
   return
 }
@@ -18,7 +18,7 @@ func.func @group_norm_c2(%x: tensor<2x4x8xf32>) {
 // -----
 
 func.func @group_norm_c2_dynamic(%x: tensor<2x?x8xf32>) {
-  // expected-error @+1 {{expected a static number of channels above 0 that groups divide, got 2 groups in 'tensor<2x?x8xf32>'}}
+  // expected-error @+1 {{expected one group, or groups that divide a static number of channels above 0, got 2 groups in 'tensor<2x?x8xf32>'}}
   %0 = norm.group_norm %x {groups = 2} : tensor<2x?x8xf32> -> tensor<2x?x8xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @group_norm_c5(%x: tensor<2x4x8xf32>) {
 
 func.func @group_norm_c5_one(%x: tensor<2x4x8xf32>) {
   // expected-error @+1 {{expected both mean and rstd or neither}}
-  %0, %m = "norm.group_norm"(%x) <{groups = 2 : i64, operandSegmentSizes = array<i32: 1, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>}> : (tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x2xf32>)
+  %0, %m = "norm.group_norm"(%x) <{groups = 2 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>}> : (tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x2xf32>)
   return
 }
 
@@ -92,5 +92,13 @@ func.func @batch_stats_c2_var(%x: tensor<2x4xf32>) {
 func.func @batch_stats_c3(%x: tensor<2x4xf32>) {
   // expected-error @+1 {{expected correction not to be negative, got -1}}
   %m, %v = norm.batch_stats %x {correction = -1} : tensor<2x4xf32> -> tensor<2xf32>, tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @group_norm_c7(%x: tensor<2x4x8xf32>, %e: f32) {
+  // expected-error @+1 {{expected eps either as an attribute or as an operand, got both}}
+  %0 = norm.group_norm %x eps(%e) {groups = 2, eps = 0.5 : f32} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
   return
 }

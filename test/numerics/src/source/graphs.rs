@@ -488,8 +488,41 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %half: index {norm.name = "h
 "#,
 };
 
+/// Argmax as another compiler writes it: a nest of two results.
+pub const ARGMAX: Graph = Graph {
+    name: "argmax as a nest",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"}, tensor<?xi32> {norm.name = "place"}) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nx$X>
+  %least = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0 : i32
+  %row = tensor.empty(%m) : tensor<?xf32>
+  %places = tensor.empty(%m) : tensor<?xi32>
+  %none = linalg.fill ins(%least : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>
+  %first = linalg.fill ins(%zero : i32) outs(%places : tensor<?xi32>) -> tensor<?xi32>
+  %y, %place = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<?x$Nx$X>) outs(%none, %first : tensor<?xf32>, tensor<?xi32>) {
+  ^bb0(%in: $X, %out: f32, %out_place: i32):
+    %j = linalg.index 1 : index
+    %here = arith.index_cast %j : index to i32
+    %v = arith.extf %in : $X to f32
+    %0 = arith.maximumf %v, %out : f32
+    %1 = arith.cmpf ogt, %v, %out : f32
+    %2 = arith.select %1, %here, %out_place : i32
+    linalg.yield %0, %2 : f32, i32
+  } -> (tensor<?xf32>, tensor<?xi32>)
+  return %y, %place : tensor<?xf32>, tensor<?xi32>
+}
+"#,
+};
+
 /// Every function.
-pub const ALL: [&Graph; 19] = [
+pub const ALL: [&Graph; 20] = [
+    &ARGMAX,
     &ADD_RMS_NORM,
     &ADD_RMS_NORM_IN_PLACE,
     &CROSS_ENTROPY_IN_PLACE,

@@ -19,6 +19,8 @@ pub struct Call {
     pub x: &'static str,
     /// The other operands: the keyword of each, which is its name too, and its type.
     pub operands: &'static [(&'static str, &'static str)],
+    /// The scalars that take the place of attributes: the keyword of each, which is its name too, and its default.
+    pub numbers: &'static [(&'static str, &'static str)],
     /// The text between operands and attributes.
     pub keywords: &'static str,
     /// The text of the attributes between the braces; `$N` stands for the elements of a row.
@@ -40,6 +42,7 @@ impl Call {
         op: "",
         x: "?xNxX",
         operands: &[],
+        numbers: &[],
         keywords: "",
         attributes: "",
         results: &[("y", "?xNxY")],
@@ -58,6 +61,12 @@ pub fn text(program: &Program, call: &Call) -> String {
         let ty = ty(template, program);
         operands += &format!(" {name}(%{name} : {ty})");
         arguments.push(format!("%{name}: {ty} {{norm.name = \"{name}\"}}"));
+    }
+    for (name, default) in call.numbers {
+        operands += &format!(" {name}(%{name})");
+        arguments.push(format!(
+            "%{name}: f32 {{norm.name = \"{name}\", norm.default = {default} : f32}}"
+        ));
     }
     let types: Vec<String> = call
         .results

@@ -57,6 +57,26 @@ const ROWS: &[Call] = &[
         ..PLAIN
     },
     Call {
+        name: "rms_norm_grad of an eps at run time",
+        op: "rms_norm_grad",
+        operands: &[("dy", "?xNxX"), ("weight", "?x1xX")],
+        numbers: &[("eps", "0.25")],
+        results: &[("dx", "?xNxY"), ("dweight", "?x1xA"), ("dbias", "?x1xA")],
+        ..PLAIN
+    },
+    Call {
+        name: "layer_norm_grad of an eps at run time",
+        op: "layer_norm_grad",
+        numbers: &[("eps", "0.25")],
+        ..PLAIN
+    },
+    Call {
+        name: "l2_norm_grad of an eps at run time",
+        op: "l2_norm_grad",
+        numbers: &[("eps", "16.0")],
+        ..PLAIN
+    },
+    Call {
         name: "l2_norm_grad",
         op: "l2_norm_grad",
         ..PLAIN
@@ -75,6 +95,24 @@ const LOGITS: &[Call] = &[
     Call {
         name: "softmax_grad",
         op: "softmax_grad",
+        ..PLAIN
+    },
+    Call {
+        name: "softmax_grad of a scale at run time",
+        op: "softmax_grad",
+        numbers: &[("scale", "0.5")],
+        ..PLAIN
+    },
+    Call {
+        name: "cross_entropy_grad of numbers at run time",
+        op: "cross_entropy_grad",
+        operands: &[("labels", "?xi32"), ("dloss", "?xX"), ("weight", "Nxf32")],
+        numbers: &[
+            ("label_smoothing", "0.125"),
+            ("z_loss", "0.0625"),
+            ("softcap", "4.0"),
+        ],
+        results: &[("dlogits", "?xNxY")],
         ..PLAIN
     },
     Call {
@@ -146,6 +184,47 @@ const AXES: &[Call] = &[
         x: "?x?xX",
         operands: &[("dy", "?x?xX"), ("weight", "?xX")],
         results: &[("dx", "?x?xY"), ("dweight", "?xA"), ("dbias", "?xA")],
+        ..PLAIN
+    },
+    Call {
+        name: "rms_norm_grad of a weight of each head",
+        op: "rms_norm_grad",
+        x: "?x3xNxX",
+        operands: &[("dy", "?x3xNxX"), ("weight", "3xNxX"), ("rstd", "?x3xA")],
+        results: &[("dx", "?x3xNxY"), ("dweight", "3xNxA"), ("dbias", "3xNxA")],
+        ..PLAIN
+    },
+    Call {
+        name: "layer_norm_grad of a scale and shift of each sample",
+        op: "layer_norm_grad",
+        x: "?x4xNxX",
+        operands: &[("dy", "?x4xNxX"), ("weight", "?x1xNxX")],
+        attributes: "weight_offset = 1.0 : f32",
+        results: &[("dx", "?x4xNxY"), ("dweight", "?x1xNxA"), ("dbias", "?x1xNxX")],
+        ..PLAIN
+    },
+    Call {
+        name: "group_norm_grad of channels first",
+        op: "group_norm_grad",
+        x: "6x?xNxX",
+        operands: &[
+            ("dy", "6x?xNxX"),
+            ("weight", "6xX"),
+            ("mean", "2xA"),
+            ("rstd", "2xA"),
+        ],
+        attributes: "groups = 2, channel_axis = 0",
+        results: &[("dx", "6x?xNxY"), ("dweight", "6xA"), ("dbias", "6xA")],
+        ..PLAIN
+    },
+    Call {
+        name: "group_norm_grad of dynamic channels",
+        op: "group_norm_grad",
+        x: "3x?xNxX",
+        operands: &[("dy", "3x?xNxX"), ("weight", "?xX")],
+        numbers: &[("eps", "0.25")],
+        attributes: "groups = 1",
+        results: &[("dx", "3x?xNxY"), ("dweight", "?xA"), ("dbias", "?xA")],
         ..PLAIN
     },
     Call {

@@ -37,6 +37,33 @@ const ROWS: &[Call] = &[
         ..Call::PLAIN
     },
     Call {
+        name: "rms_norm of an eps at run time",
+        op: "rms_norm",
+        operands: &[("weight", "NxX")],
+        numbers: &[("eps", "0.25")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "layer_norm of an eps at run time",
+        op: "layer_norm",
+        numbers: &[("eps", "0.25")],
+        results: &[("y", "?xNxY"), ("mean", "?xA"), ("rstd", "?xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "l2_norm of an eps at run time",
+        op: "l2_norm",
+        numbers: &[("eps", "16.0")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "rms_norm of a weight of each row",
+        op: "rms_norm",
+        operands: &[("weight", "?x1xX"), ("bias", "?xNxf32")],
+        attributes: "weight_offset = 1.0 : f32",
+        ..Call::PLAIN
+    },
+    Call {
         name: "l2_norm",
         op: "l2_norm",
         results: &[("y", "?xNxY"), ("inverse", "?xA")],
@@ -63,6 +90,47 @@ const LOGITS: &[Call] = &[
         op: "softmax",
         operands: &[("mask", "1xNxf32"), ("keep", "?xNxi8")],
         attributes: "scale = 0.5 : f32, softcap = 2.0 : f32, causal = array<i64: 0, 1>",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "softmax of numbers at run time",
+        op: "softmax",
+        numbers: &[("scale", "0.5"), ("softcap", "2.0")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "log_softmax of a softcap of 0 at run time",
+        op: "log_softmax",
+        numbers: &[("softcap", "0.0")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "logsumexp of a scale at run time",
+        op: "logsumexp",
+        numbers: &[("scale", "-0.5")],
+        results: &[("y", "?xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy of numbers at run time",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi32"), ("weight", "Nxf32")],
+        numbers: &[
+            ("label_smoothing", "0.125"),
+            ("z_loss", "0.0625"),
+            ("softcap", "4.0"),
+        ],
+        results: &[("loss", "?xf32"), ("dlogits", "?xNxY")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy of zeros at run time",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi64")],
+        numbers: &[("label_smoothing", "0.0"), ("z_loss", "0.0"), ("softcap", "0.0")],
+        results: &[("loss", "?xf32"), ("dlogits", "?xNxY")],
+        by_keyword: true,
         ..Call::PLAIN
     },
     Call {
@@ -247,6 +315,57 @@ const AXES: &[Call] = &[
         operands: &[("weight", "60xX"), ("bias", "60xf32")],
         attributes: "groups = 6, channel_axis = -1",
         results: &[("y", "?x?x60xY"), ("mean", "?x6xA"), ("rstd", "?x6xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "rms_norm of a weight of each head",
+        op: "rms_norm",
+        x: "?x3xNxX",
+        operands: &[("weight", "3xNxX")],
+        results: &[("y", "?x3xNxY"), ("rstd", "?x3xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "layer_norm of a scale and shift of each sample",
+        op: "layer_norm",
+        x: "?x4xNxX",
+        operands: &[("weight", "?x1xNxX"), ("bias", "?x1xNxf32")],
+        attributes: "weight_offset = 1.0 : f32",
+        results: &[("y", "?x4xNxY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "layer_norm of the first axis, of a weight along the last",
+        op: "layer_norm",
+        operands: &[("weight", "1xNxX")],
+        attributes: "axes = array<i64: 0>",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "group_norm of an eps at run time",
+        op: "group_norm",
+        x: "?x8xNxX",
+        numbers: &[("eps", "0.25")],
+        attributes: "groups = 4",
+        results: &[("y", "?x8xNxY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "group_norm of channels first",
+        op: "group_norm",
+        x: "6x?xNxX",
+        operands: &[("weight", "6xX"), ("bias", "6xf32")],
+        attributes: "groups = 2, channel_axis = 0",
+        results: &[("y", "6x?xNxY"), ("mean", "2xA"), ("rstd", "2xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "group_norm of dynamic channels",
+        op: "group_norm",
+        x: "3x?xNxX",
+        operands: &[("weight", "?xX"), ("bias", "?xf32")],
+        attributes: "groups = 1",
+        results: &[("y", "3x?xNxY"), ("mean", "3x1xA"), ("rstd", "3x1xA")],
         ..Call::PLAIN
     },
     Call {

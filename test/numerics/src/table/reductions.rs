@@ -22,6 +22,20 @@ const ROWS: &[Call] = &[
         ..PLAIN
     },
     Call {
+        name: "norm of each element, over no axes",
+        op: "reduce_axes norm",
+        attributes: "axes = array<i64>",
+        results: &[("y", "?xNxY")],
+        ..PLAIN
+    },
+    Call {
+        name: "all of each element, over no axes",
+        op: "reduce_axes all",
+        attributes: "axes = array<i64>",
+        results: &[("y", "?xNxi8")],
+        ..PLAIN
+    },
+    Call {
         name: "mean of rows, kept",
         op: "reduce_axes mean",
         attributes: "keepdims",
@@ -76,6 +90,12 @@ const ROWS: &[Call] = &[
         name: "all of rows",
         op: "reduce_axes all",
         results: &[("y", "?xi8")],
+        ..PLAIN
+    },
+    Call {
+        name: "any of rows, as a boolean",
+        op: "reduce_axes any",
+        results: &[("y", "?xi1")],
         ..PLAIN
     },
     Call {
@@ -188,6 +208,21 @@ const AXES: &[Call] = &[
         op: "reduce_axes norm",
         attributes: "axes = array<i64: 0, 1>",
         results: &[("y", "A")],
+        ..PLAIN
+    },
+    Call {
+        name: "any of booleans",
+        op: "reduce_axes any",
+        x: "?xNxi1",
+        results: &[("y", "?xi1")],
+        ..PLAIN
+    },
+    Call {
+        name: "all of booleans of the first axis",
+        op: "reduce_axes all",
+        x: "?xNxi1",
+        attributes: "axes = array<i64: 0>",
+        results: &[("y", "Nxi8")],
         ..PLAIN
     },
     Call {

@@ -52,6 +52,14 @@ const SIXTY_FOUR: Call = Call {
     ..Call::PLAIN
 };
 
+const HUNDRED_AND_TWENTY_EIGHT: Call = Call {
+    name: "top 128",
+    op: "top_k",
+    attributes: "k = 128",
+    results: &[("values", "?x128xX"), ("indices", "?x128xi32")],
+    ..Call::PLAIN
+};
+
 /// Mappings of rows of 1000 onto a CTA: held by a warp, by several warps and by a cluster, several rows side by side, and in a
 /// loop.
 const SCHEDULED: [Call; 5] = [
@@ -275,6 +283,9 @@ pub fn cases(cases: &mut Vec<Case>) {
     }
     for (columns, x) in [(64, BF16), (100, F32), (4096, BF16)] {
         cases.push(plain(Op::Named(&SIXTY_FOUR), x, columns));
+    }
+    for (columns, x) in [(128, F32), (1000, BF16)] {
+        cases.push(plain(Op::Named(&HUNDRED_AND_TWENTY_EIGHT), x, columns));
     }
     // A row longer than a CTA holds, with positions beyond 16 bits.
     let mut long = plain(Op::Named(&EIGHT), BF16, 70000);

@@ -138,7 +138,7 @@ def _softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None)
 
 
 def top_k(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
-    """``torch.topk``: the k largest elements along a dim, up to 64, and their indices.
+    """``torch.topk``: the k largest elements along a dim, up to 128, and their indices.
 
     They are always sorted, equal ones by their indices and NaN first, so that the result is the same in every
     run. The time grows with k. Along a dim other than the last one, rows are first copied to be contiguous.
@@ -336,7 +336,7 @@ def router(
     renormalize: bool = True,
     scale: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """The k experts, up to 64, that each token of a mixture of experts goes to: their weights, of float32, and their indices, of int32.
+    """The k experts, up to 128, that each token of a mixture of experts goes to: their weights, of float32, and their indices, of int32.
 
     A token's scores are the softmax or the sigmoid of its logits, which are its last dim. The experts are those with the largest
     scores, sorted by score, and equal ones by their indices. With ``bias``, a number for each expert, they are those with the largest

@@ -93,7 +93,7 @@ def softmax(input: Tensor, dim: int | None, dtype: torch.dtype | None) -> str | 
 
 
 #: The largest number of elements that the op finds: each takes a pass over the row.
-MOST_OF_TOP_K = 64
+MOST_OF_TOP_K = 128
 
 
 def top_k(input: Tensor, k: int, dim: int, largest: bool) -> str | None:

@@ -13,18 +13,20 @@ use norma_dialects::op_name;
 use norma_passes::mlir::values::{definition, key};
 use norma_passes::mlir::{types, walk};
 
+use norma_passes::kernel::extremum::Extremum;
+
 use super::{Reader, scalar, shape};
 use crate::bundle::{affine, views};
 
 /// A statement under construction.
 #[derive(Default)]
-struct Statement {
+pub(super) struct Statement {
     program: Program,
     values: HashMap<usize, Value>,
 }
 
 impl Statement {
-    fn push(&mut self, step: Step) -> Value {
+    pub(super) fn push(&mut self, step: Step) -> Value {
         self.program.push(step).start
     }
 }
@@ -52,13 +54,20 @@ impl Reader<'_, '_> {
                     .operands()
                     .map(|operand| reader.element(operand, at.to_vec(), statement));
                 let operands = operands.collect::<Option<_>>()?;
-                Some(statement.push(scalar::step(op, operands)?))
+                scalar::steps(op, operands, |step| statement.push(step))
             });
         }
         if views::is_view(op) {
             return self.view(op, result);
         }
         self.nest(op)
+    }
+
+    /// A program that writes a number into a tensor without axes.
+    pub(super) fn number_alone(&mut self, number: IrValue) -> Option<Program> {
+        self.elementwise(number, Vec::new(), |reader, statement, _| {
+            reader.number(number, statement)
+        })
     }
 
     /// A program that computes one value for each element of the result.
@@ -82,10 +91,7 @@ impl Reader<'_, '_> {
     }
 
     fn constant(&mut self, op: OperationRef, result: IrValue) -> Option<Program> {
-        let splat = DenseElementsAttribute::try_from(op.attribute("value").ok()?).ok()?;
-        if !splat.is_splat() {
-            return None;
-        }
+        let splat = splat(op)?;
         let extents = self.extents(result)?;
         let constant = Step::Constant {
             value: scalar::number(splat.splat_value())?,
@@ -129,6 +135,19 @@ impl Reader<'_, '_> {
         }
         let ops = walk::in_block(body);
         let end = *ops.iter().find(|op| walk::has_name(**op, "linalg.yield"))?;
+        let yielded = end.operands().collect::<Vec<_>>();
+        if let ([_], [one, other]) = (over.as_slice(), yielded.as_slice())
+            && let Some(extremum) = Extremum::of(
+                [
+                    body.argument(inits).ok()?.into(),
+                    body.argument(inits + 1).ok()?.into(),
+                ],
+                [*one, *other],
+            )
+        {
+            self.extremum(op, &extremum, &accesses, &over, &mut statement)?;
+            return Some(statement.program);
+        }
         let accumulating = match over.is_empty() {
             true => Vec::new(),
             false => end.operands().map(definition).collect::<Option<Vec<_>>>()?,
@@ -194,23 +213,23 @@ impl Reader<'_, '_> {
     }
 
     /// Reads an op of the region.
-    fn inner(&mut self, op: OperationRef, statement: &mut Statement) -> Option<()> {
-        let step = match op_name(op) {
-            "linalg.index" => Step::Index {
+    pub(super) fn inner(&mut self, op: OperationRef, statement: &mut Statement) -> Option<()> {
+        let value = match op_name(op) {
+            "linalg.index" => statement.push(Step::Index {
                 dim: usize::try_from(norma_dialects::integer(op.attribute("dim").ok()?).ok()?).ok()?,
-            },
+            }),
             _ => {
                 let operands = op.operands().map(|operand| self.number(operand, statement));
-                scalar::step(op, operands.collect::<Option<_>>()?)?
+                let operands = operands.collect::<Option<_>>()?;
+                scalar::steps(op, operands, |step| statement.push(step))?
             }
         };
-        let value = statement.push(step);
         statement.values.insert(key(op.result(0).ok()?.into()), value);
         Some(())
     }
 
     /// An element of a tensor operand, or a scalar operand itself.
-    fn element(
+    pub(super) fn element(
         &mut self,
         operand: IrValue,
         access: Vec<Expression>,
@@ -230,21 +249,41 @@ impl Reader<'_, '_> {
 
     /// A scalar: one that the statement has already computed, an argument of the function, or the result of ops on such
     /// scalars.
-    fn number(&mut self, number: IrValue, statement: &mut Statement) -> Option<Value> {
+    pub(super) fn number(&mut self, number: IrValue, statement: &mut Statement) -> Option<Value> {
         if let Some(value) = statement.values.get(&key(number)) {
             return Some(*value);
         }
-        let step = match self.scalars.get(&key(number)) {
-            Some(scalar) => scalar.step.clone(),
+        let value = match self.scalars.get(&key(number)) {
+            Some(scalar) => statement.push(scalar.step.clone()),
             None => {
                 let op = definition(number)?;
+                if walk::has_name(op, "tensor.extract") {
+                    let value = self.extracted(op, statement)?;
+                    statement.values.insert(key(number), value);
+                    return Some(value);
+                }
                 let operands = op.operands().map(|operand| self.number(operand, statement));
-                scalar::step(op, operands.collect::<Option<_>>()?)?
+                let operands = operands.collect::<Option<_>>()?;
+                scalar::steps(op, operands, |step| statement.push(step))?
             }
         };
-        let value = statement.push(step);
         statement.values.insert(key(number), value);
         Some(value)
+    }
+
+    /// The element that a `tensor.extract` takes from a tensor without axes, or the value of a tensor that has one.
+    fn extracted(&mut self, op: OperationRef, statement: &mut Statement) -> Option<Value> {
+        let tensor = op.operand(0).ok()?;
+        if let Some(splat) = definition(tensor).and_then(splat) {
+            return Some(statement.push(Step::Constant {
+                value: scalar::number(splat.splat_value())?,
+                element: scalar::element(tensor.r#type())?,
+            }));
+        }
+        match types::shape(tensor.r#type())?.as_slice() {
+            [] => self.element(tensor, Vec::new(), statement),
+            _ => None,
+        }
     }
 
     /// The extents of a tensor.
@@ -288,6 +327,16 @@ impl Reader<'_, '_> {
         }
         None
     }
+}
+
+/// The value of an `arith.constant` that is a tensor of one value.
+fn splat<'c>(op: OperationRef<'c, '_>) -> Option<DenseElementsAttribute<'c>> {
+    let value = op
+        .attribute("value")
+        .ok()
+        .filter(|_| walk::has_name(op, "arith.constant"))?;
+    let splat = DenseElementsAttribute::try_from(value).ok()?;
+    splat.is_splat().then_some(splat)
 }
 
 /// The operands that give the dynamic sizes of an op's result; `None` for an op that takes no sizes.

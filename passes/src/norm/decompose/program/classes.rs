@@ -6,7 +6,7 @@
 use melior::ir::Value;
 use norma_dialects::norm::{CrossEntropyGradOp, CrossEntropyOp};
 
-use super::{Program, Split};
+use super::{Program, Setting, Split};
 use crate::mlir::pass::PassError;
 
 /// The operands and attributes that define the loss.
@@ -16,9 +16,9 @@ pub(in crate::norm::decompose) struct Loss<'c, 'a> {
     labels: Value<'c, 'a>,
     weight: Option<Value<'c, 'a>>,
     ignored: i64,
-    smoothing: f64,
-    z_loss: f64,
-    softcap: f64,
+    smoothing: Setting<'c, 'a>,
+    z_loss: Setting<'c, 'a>,
+    softcap: Setting<'c, 'a>,
 }
 
 /// ODS gives a loss and its gradient the same operands and attributes, but their views have no type in common.
@@ -33,9 +33,9 @@ macro_rules! losses {
                     labels: of.labels()?,
                     weight: of.weight(),
                     ignored: of.ignore_index()?,
-                    smoothing: of.label_smoothing()?,
-                    z_loss: of.z_loss()?,
-                    softcap: of.softcap()?,
+                    smoothing: Setting::new(of.label_smoothing()?, of.runtime_label_smoothing()),
+                    z_loss: Setting::new(of.z_loss()?, of.runtime_z_loss()),
+                    softcap: Setting::new(of.softcap()?, of.runtime_softcap()),
                 })
             }
         }
@@ -63,7 +63,7 @@ pub(in crate::norm::decompose) struct Classes<'s, 'c, 'a> {
 pub(in crate::norm::decompose) struct Factors<'c, 'a> {
     /// Whether a class is the label.
     pub(in crate::norm::decompose) is_label: Value<'c, 'a>,
-    /// `(1 - smoothing) * weight[label]`; `None` if the smoothing is 1.
+    /// `(1 - smoothing) * weight[label]`; `None` if the smoothing is known to be 1.
     pub(in crate::norm::decompose) of_label: Option<Value<'c, 'a>>,
     /// The contribution of all classes, if there is label smoothing.
     pub(in crate::norm::decompose) smooth: Option<Smooth<'c, 'a>>,
@@ -85,12 +85,9 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         split: &'s Split<'c, 'a>,
     ) -> Result<Self, PassError<'c>> {
         let x = p.read(loss.logits, p.dims())?;
-        let (logits, tanh) = match loss.softcap {
-            0.0 => (x, None),
-            softcap => {
-                let (capped, tanh) = p.softcapped(x, softcap);
-                (capped, Some(tanh))
-            }
+        let (logits, tanh) = match p.softcapped(x, loss.softcap)? {
+            Some((capped, tanh)) => (capped, Some(tanh)),
+            None => (x, None),
         };
         let weight = loss.weight.map(|weight| p.read_at(weight, &split.row()));
         Ok(Self {
@@ -122,13 +119,36 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         }
     }
 
-    /// `z_loss * lse^2`, if there is one.
-    pub(in crate::norm::decompose) fn z_loss(&self, lse: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
-        let p = self.p;
-        (self.loss.z_loss != 0.0).then(|| {
-            let factor = p.constant(self.loss.z_loss);
-            p.op("arith.mulf", &[p.square(lse), factor])
-        })
+    /// `z_loss * lse^2`; `None` if there is known to be none.
+    pub(in crate::norm::decompose) fn z_loss(
+        &self,
+        lse: Value<'c, 'a>,
+    ) -> Result<Option<Value<'c, 'a>>, PassError<'c>> {
+        let (p, z_loss) = (self.p, self.loss.z_loss);
+        if z_loss.is_known_as(0.0) {
+            return Ok(None);
+        }
+        let factor = p.number(z_loss)?;
+        let term = p.op("arith.mulf", &[p.square(lse), factor]);
+        Ok(Some(p.unless(z_loss, 0.0, term, || p.constant(0.0))?))
+    }
+
+    /// The term of a row's label in a sum; 0 where it is left out, because the smoothing is 1.
+    pub(in crate::norm::decompose) fn unless_smooth(
+        &self,
+        term: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        self.p
+            .unless(self.loss.smoothing, 1.0, term, || self.p.constant(0.0))
+    }
+
+    /// The term of all classes in a sum; 0 where it is left out, because the smoothing is 0.
+    pub(in crate::norm::decompose) fn unless_sharp(
+        &self,
+        term: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        self.p
+            .unless(self.loss.smoothing, 0.0, term, || self.p.constant(0.0))
     }
 
     /// Computes the factors of a row's distances.
@@ -136,16 +156,19 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         let p = self.p;
         let smoothing = self.loss.smoothing;
         let is_label = p.is_at(self.label, &self.split.reduced)?;
-        let certain = p.constant(1.0 - smoothing);
+        let certain = match smoothing.operand {
+            Some(_) => p.op("arith.subf", &[p.constant(1.0), p.number(smoothing)?]),
+            None => p.constant(1.0 - smoothing.attribute),
+        };
         let of_label = match self.weight {
-            _ if smoothing == 1.0 => None,
+            _ if smoothing.is_known_as(1.0) => None,
             None => Some(certain),
             Some(weight) => {
                 let weight = self.of_label(is_label, weight)?;
                 Some(p.op("arith.mulf", &[certain, weight]))
             }
         };
-        if smoothing == 0.0 {
+        if smoothing.is_known_as(0.0) {
             return Ok(Factors {
                 is_label,
                 of_label,
@@ -161,7 +184,7 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
             is_label,
             of_label,
             smooth: Some(Smooth {
-                share: p.op("arith.divf", &[p.constant(smoothing), count]),
+                share: p.op("arith.divf", &[p.number(smoothing)?, count]),
                 weights,
             }),
         })
@@ -173,26 +196,32 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         factors: &Factors<'c, 'a>,
         probability: Value<'c, 'a>,
         lse: Value<'c, 'a>,
-    ) -> Value<'c, 'a> {
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
         let p = self.p;
         // Terms of the factor of the class's probability.
         let mut of_probability = Vec::new();
         // Terms that are subtracted.
         let mut of_class = Vec::new();
         if let Some(factor) = factors.of_label {
+            let factor = self.unless_smooth(factor)?;
             of_probability.push(factor);
             of_class.push(p.select(factors.is_label, factor, p.constant(0.0)));
         }
         if let Some(Smooth { share, weights }) = factors.smooth {
-            of_probability.push(p.op("arith.mulf", &[share, weights]));
+            of_probability.push(self.unless_sharp(p.op("arith.mulf", &[share, weights]))?);
             of_class.push(match self.weight {
-                Some(weight) => p.op("arith.mulf", &[weight, share]),
+                Some(weight) => self.unless_sharp(p.op("arith.mulf", &[weight, share]))?,
                 None => share,
             });
         }
-        if self.loss.z_loss != 0.0 {
-            let factor = p.constant(2.0 * self.loss.z_loss);
-            of_probability.push(p.op("arith.mulf", &[lse, factor]));
+        let z_loss = self.loss.z_loss;
+        if !z_loss.is_known_as(0.0) {
+            let factor = match z_loss.operand {
+                Some(_) => p.op("arith.mulf", &[p.number(z_loss)?, p.constant(2.0)]),
+                None => p.constant(2.0 * z_loss.attribute),
+            };
+            let term = p.op("arith.mulf", &[lse, factor]);
+            of_probability.push(p.unless(z_loss, 0.0, term, || p.constant(0.0))?);
         }
         let add = |one, other| p.op("arith.addf", &[one, other]);
         let factor = of_probability.into_iter().reduce(add);
@@ -201,13 +230,13 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         if let Some(of_class) = of_class.into_iter().reduce(add) {
             gradient = p.op("arith.subf", &[gradient, of_class]);
         }
-        match self.tanh {
+        Ok(match self.tanh {
             Some(tanh) => {
                 let slope = p.op("arith.subf", &[p.constant(1.0), p.square(tanh)]);
                 p.op("arith.mulf", &[gradient, slope])
             }
             None => gradient,
-        }
+        })
     }
 
     /// Whether a row's label is `ignore_index`.

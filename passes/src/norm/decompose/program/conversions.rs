@@ -76,8 +76,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// Converts an i1 to 0 or 1 of an integer type.
+    /// Converts an i1 to 0 or 1 of an integer type, or of i1 itself.
     pub(in crate::norm::decompose) fn as_number(&self, truth: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
-        self.b.value("arith.extui", &[truth], ty)
+        match truth.r#type() == ty {
+            true => truth,
+            false => self.b.value("arith.extui", &[truth], ty),
+        }
     }
 }

@@ -6,7 +6,7 @@
 use melior::ir::Value;
 use norma_dialects::norm::{GroupNormGradOp, LayerNormGradOp, RMSNormGradOp, ReduceKind};
 
-use super::{Affine, Coordinate, Moments, Program, Split};
+use super::{Affine, Coordinate, Moments, Program, Setting, Split};
 use crate::mlir::pass::{PassError, PassResult};
 
 /// The operands and results of a normalization's gradient, besides `x` and its statistics.
@@ -82,7 +82,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         value: Value<'c, 'a>,
         given: (Option<Value<'c, 'a>>, Option<Value<'c, 'a>>),
         split: &Split<'c, 'a>,
-        eps: f64,
+        eps: Setting<'c, 'a>,
     ) -> Result<Moments<'c, 'a>, PassError<'c>> {
         let (Some(mean), Some(rstd)) = given else {
             return self.moments(value, split, eps);
@@ -137,18 +137,28 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(())
     }
 
-    /// As [`Self::write_gradients`], for rows that all have the same weight.
+    /// As [`Self::write_gradients`], for rows of which all have the same weight, or that a weight broadcasts to.
     pub(in crate::norm::decompose) fn write_gradients_of_rows(
         &self,
         of: &Gradient<'c, 'a>,
         normalized: &Normalized<'c, 'a>,
         split: &Split<'c, 'a>,
     ) -> PassResult<'c> {
+        let weight = match of.weight {
+            Some(weight) => self.of_weight(weight, split)?,
+            None => split.row(),
+        };
+        let is_along = |dim: &Value<'c, 'a>| {
+            weight
+                .iter()
+                .any(|place| matches!(place, Coordinate::Dim(of) if of == dim))
+        };
+        let sharing = self.dims().iter().copied().filter(|dim| !is_along(dim));
         let places = Places {
             split,
             element: &Coordinate::of(self.dims()),
-            weight: &split.row(),
-            sharing: &split.kept,
+            weight: &weight,
+            sharing: &sharing.collect::<Vec<_>>(),
         };
         self.write_gradients(of, normalized, &places)
     }

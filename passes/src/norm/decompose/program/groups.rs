@@ -10,7 +10,7 @@ use crate::mlir::{pass::PassError, types};
 pub(in crate::norm::decompose) struct Grouped<'c, 'a> {
     /// The program.
     pub(in crate::norm::decompose) program: Program<'c, 'a>,
-    /// The dims; the channels of a group and all axes but the batch are reduced.
+    /// The dims; the channels of a group and all axes but the batch, which is the first unless channels lie along that, are reduced.
     pub(in crate::norm::decompose) split: Split<'c, 'a>,
     /// The coordinates of an element of the tensor.
     pub(in crate::norm::decompose) element: Vec<Coordinate<'c, 'a>>,
@@ -30,11 +30,13 @@ impl<'c: 'a, 'a> Grouped<'c, 'a> {
     ) -> Result<Self, PassError<'c>> {
         let shape = types::shape(named.operand(0)?.r#type()).unwrap_or_default();
         let axis = channel_axis.rem_euclid(shape.len().max(1) as i64) as usize;
-        let channels = shape.get(axis).copied().flatten().unwrap_or_default();
-        let of_group = channels / groups.max(1);
+        let channels = shape.get(axis).copied().flatten();
+        // A number of channels that only the run knows is that of the only group, whose index is 0 whatever the factor.
+        let of_group = channels.map_or(1, |channels| channels / groups.max(1));
 
         let mut extents = Program::axes(named)?;
-        extents.splice(axis..=axis, [Extent::Static(groups), Extent::Static(of_group)]);
+        let extent = channels.map_or(Extent::Size(axis), |_| Extent::Static(of_group));
+        extents.splice(axis..=axis, [Extent::Static(groups), extent]);
         let program = Program::begin_over(named, extents, &[])?;
         let dims = program.dims();
         let channel = Coordinate::Joined(vec![(dims[axis], of_group), (dims[axis + 1], 1)]);
@@ -43,7 +45,7 @@ impl<'c: 'a, 'a> Grouped<'c, 'a> {
         let mut sharing = dims.to_vec();
         sharing.drain(axis..=axis + 1);
         Ok(Self {
-            split: program.split_by(|dim| dim != 0 && dim != axis),
+            split: program.split_by(|dim| dim != axis && (dim != 0 || axis == 0)),
             program,
             element,
             channel,

@@ -3,7 +3,7 @@
 use melior::ir::Value;
 use norma_dialects::norm::{LogSoftmaxOp, LogSumExpOp, ReduceKind, SoftmaxOp};
 
-use super::{Program, Split};
+use super::{Program, Setting, Split};
 use crate::mlir::{
     comparison::{IntegerPredicate, compare_integers},
     pass::PassError,
@@ -14,9 +14,9 @@ pub(in crate::norm::decompose) struct Logits<'c, 'a> {
     /// The operand.
     pub(in crate::norm::decompose) x: Value<'c, 'a>,
     /// The factor of the operand.
-    pub(in crate::norm::decompose) scale: f64,
+    pub(in crate::norm::decompose) scale: Setting<'c, 'a>,
     /// The bound of soft capping, which logits approach; 0 for none.
-    pub(in crate::norm::decompose) softcap: f64,
+    pub(in crate::norm::decompose) softcap: Setting<'c, 'a>,
     /// A tensor that is added to the logits, broadcast.
     pub(in crate::norm::decompose) mask: Option<Value<'c, 'a>>,
     /// A mask, broadcast: where it is 0, logits are -inf.
@@ -34,8 +34,8 @@ macro_rules! ops_on_logits {
             fn try_from(of: $op<'c, 'a>) -> Result<Self, melior::Error> {
                 Ok(Self {
                     x: of.x()?,
-                    scale: of.scale()?,
-                    softcap: of.softcap()?,
+                    scale: Setting::new(of.scale()?, of.runtime_scale()),
+                    softcap: Setting::new(of.softcap()?, of.runtime_softcap()),
                     mask: of.mask(),
                     keep: of.keep(),
                     causal: of.causal()?,
@@ -66,9 +66,9 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         logits: &Logits<'c, 'a>,
         split: &Split<'c, 'a>,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let mut value = self.scaled(self.read(logits.x, self.dims())?, logits.scale);
-        if logits.softcap != 0.0 {
-            value = self.softcapped(value, logits.softcap).0;
+        let mut value = self.scaled(self.read(logits.x, self.dims())?, logits.scale)?;
+        if let Some((capped, _)) = self.softcapped(value, logits.softcap)? {
+            value = capped;
         }
         if let Some(mask) = logits.mask {
             let mask = self.read_at(mask, &self.broadcast(mask))?;
@@ -88,15 +88,23 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(self.existing(value, f64::NEG_INFINITY, split))
     }
 
-    /// `softcap * tanh(value / softcap)`, and the hyperbolic tangent.
+    /// `softcap * tanh(value / softcap)`, and the hyperbolic tangent; the value itself and 0 where the softcap is 0, and `None` if it is
+    /// known to be.
     pub(in crate::norm::decompose) fn softcapped(
         &self,
         value: Value<'c, 'a>,
-        softcap: f64,
-    ) -> (Value<'c, 'a>, Value<'c, 'a>) {
-        let softcap = self.constant(softcap);
-        let tanh = self.op("math.tanh", &[self.op("arith.divf", &[value, softcap])]);
-        (self.op("arith.mulf", &[tanh, softcap]), tanh)
+        softcap: Setting<'c, 'a>,
+    ) -> Result<Option<(Value<'c, 'a>, Value<'c, 'a>)>, PassError<'c>> {
+        if softcap.is_known_as(0.0) {
+            return Ok(None);
+        }
+        let bound = self.number(softcap)?;
+        let tanh = self.op("math.tanh", &[self.op("arith.divf", &[value, bound])]);
+        let capped = self.unless(softcap, 0.0, self.op("arith.mulf", &[tanh, bound]), || value)?;
+        Ok(Some((
+            capped,
+            self.unless(softcap, 0.0, tanh, || self.constant(0.0))?,
+        )))
     }
 
     /// The exponentials of logits, relative to the largest one, so that none overflows. Their sum depends on the maximum in the form that

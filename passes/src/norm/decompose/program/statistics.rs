@@ -1,9 +1,9 @@
 //! Statistics over the reduced dims, and what normalizations do with them.
 
-use melior::ir::Value;
+use melior::ir::{Value, ValueLike, operation::OperationLike};
 
-use super::{Coordinate, Program, Split};
-use crate::mlir::pass::PassError;
+use super::{Coordinate, Program, Setting, Split};
+use crate::mlir::{pass::PassError, types};
 
 /// The scale and shift of a normalization.
 #[derive(Clone, Copy)]
@@ -88,14 +88,14 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         &self,
         value: Value<'c, 'a>,
         split: &Split<'c, 'a>,
-        eps: f64,
+        eps: Setting<'c, 'a>,
     ) -> Result<Moments<'c, 'a>, PassError<'c>> {
         let (mean, centred) = self.centred(value, split)?;
         let variance = self.mean(self.square(centred), split)?;
         Ok(Moments {
             mean,
             centred,
-            rstd: self.rsqrt_plus(variance, eps),
+            rstd: self.rsqrt_plus(variance, eps)?,
         })
     }
 
@@ -105,9 +105,53 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     }
 
     /// `1 / sqrt(value + eps)`.
-    pub(in crate::norm::decompose) fn rsqrt_plus(&self, value: Value<'c, 'a>, eps: f64) -> Value<'c, 'a> {
-        let shifted = self.op("arith.addf", &[value, self.constant(eps)]);
-        self.op("math.rsqrt", &[shifted])
+    pub(in crate::norm::decompose) fn rsqrt_plus(
+        &self,
+        value: Value<'c, 'a>,
+        eps: Setting<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let shifted = self.op("arith.addf", &[value, self.number(eps)?]);
+        Ok(self.op("math.rsqrt", &[shifted]))
+    }
+
+    /// The coordinates of a weight or bias, in a program with a dim for each axis of the first operand: the reduced dims if it has the
+    /// shape of these, and otherwise those that it broadcasts along.
+    pub(in crate::norm::decompose) fn of_weight(
+        &self,
+        weight: Value<'c, 'a>,
+        split: &Split<'c, 'a>,
+    ) -> Result<Vec<Coordinate<'c, 'a>>, PassError<'c>> {
+        let sizes = types::shape(self.named.operand(0)?.r#type()).unwrap_or_default();
+        let axes = self.dims.iter().zip(sizes);
+        let row = axes.filter_map(|(dim, size)| split.reduced.contains(dim).then_some(size));
+        let is_row = types::shape(weight.r#type()) == Some(row.collect());
+        Ok(if is_row {
+            split.row()
+        } else {
+            self.broadcast(weight)
+        })
+    }
+
+    /// Scales and shifts a number by the elements of weight and bias at the coordinates that [`Self::of_weight`] finds.
+    pub(in crate::norm::decompose) fn affine_of_rows(
+        &self,
+        value: Value<'c, 'a>,
+        affine: Affine<'c, 'a>,
+        split: &Split<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let scale = Affine { bias: None, ..affine };
+        let shift = Affine {
+            weight: None,
+            ..affine
+        };
+        let value = match affine.weight {
+            Some(weight) => self.affine(value, scale, &self.of_weight(weight, split)?)?,
+            None => value,
+        };
+        match affine.bias {
+            Some(bias) => self.affine(value, shift, &self.of_weight(bias, split)?),
+            None => Ok(value),
+        }
     }
 
     /// Scales and shifts a number by the elements of weight and bias at `coordinates`.

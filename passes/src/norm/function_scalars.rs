@@ -1,8 +1,11 @@
-//! Scalars of a function that ops on tensors use: constants, arguments, and what scalar ops compute from these.
+//! Scalars of a function that named ops and ops on tensors use: constants, arguments, and what scalar ops compute from these.
 
 use std::collections::HashMap;
 
-use melior::ir::{AffineExpr, OperationRef, Value, ValueLike, operation::OperationLike};
+use melior::ir::{
+    AffineExpr, Attribute, OperationRef, Value, ValueLike, attribute::DenseElementsAttribute,
+    operation::OperationLike,
+};
 use norma_bundle::ScalarOp;
 use norma_dialects::op_name;
 
@@ -16,11 +19,21 @@ use crate::mlir::{
 };
 
 /// Whether an op is a scalar op all of whose operands and results are scalars.
-pub(super) fn is_scalar_op(op: OperationRef<'_, '_>) -> bool {
+pub(in crate::norm) fn is_scalar_op(op: OperationRef<'_, '_>) -> bool {
     let is_number = |value: Value<'_, '_>| types::shape(value.r#type()).is_none();
     ScalarOp::from_name(op_name(op)).is_some()
         && op.operands().all(is_number)
         && op.results().map(Value::from).all(is_number)
+}
+
+/// The number that a `tensor.extract` takes from a constant tensor of one value; `None` for any other op.
+pub(in crate::norm) fn extracted<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<Attribute<'c>> {
+    if op_name(op) != "tensor.extract" {
+        return None;
+    }
+    let tensor = definition(op.operand(0).ok()?).filter(|tensor| op_name(*tensor) == "arith.constant")?;
+    let splat = DenseElementsAttribute::try_from(tensor.attribute("value").ok()?).ok()?;
+    splat.is_splat().then(|| splat.splat_value())
 }
 
 /// Adds to `leaves` the arguments that a number depends on.
@@ -28,7 +41,7 @@ pub(super) fn is_scalar_op(op: OperationRef<'_, '_>) -> bool {
 /// # Errors
 ///
 /// Unsupported: a number that is not computed from constants and arguments.
-pub(super) fn leaves<'c: 'a, 'a>(
+pub(in crate::norm) fn leaves<'c: 'a, 'a>(
     number: Value<'c, 'a>,
     user: OperationRef<'c, 'a>,
     leaves: &mut Vec<Value<'c, 'a>>,
@@ -39,12 +52,13 @@ pub(super) fn leaves<'c: 'a, 'a>(
         }
         return Ok(());
     };
-    if op_name(op) == "arith.constant" {
+    if op_name(op) == "arith.constant" || extracted(op).is_some() {
         return Ok(());
     }
     if !is_scalar_op(op) {
         let message = format!(
-            "a number that '{}' makes; supported: constants, arguments, and what scalar ops make of them",
+            "a number that '{}' makes; supported: constants, elements of constant tensors of one value, arguments, and what scalar ops \
+             make of them",
             op_name(op)
         );
         return Err(Diagnostic::unsupported(op.location(), message)
@@ -60,7 +74,7 @@ pub(super) fn leaves<'c: 'a, 'a>(
 /// # Errors
 ///
 /// Unsupported: the index is not a sum of constants and of multiples of `leaves`.
-pub(super) fn affine<'c: 'a, 'a>(
+pub(in crate::norm) fn affine<'c: 'a, 'a>(
     number: Value<'c, 'a>,
     user: OperationRef<'c, 'a>,
     leaves: &[Value<'c, 'a>],
@@ -95,7 +109,7 @@ pub(super) fn affine<'c: 'a, 'a>(
 
 /// Copies a number and what computes it into a program, and returns the copy. `known` has the copies that the program holds already;
 /// new ones are added to it.
-pub(super) fn copy<'c: 'a, 'a>(
+pub(in crate::norm) fn copy<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     number: Value<'c, 'a>,
     known: &mut HashMap<usize, Value<'c, 'a>>,
@@ -105,6 +119,11 @@ pub(super) fn copy<'c: 'a, 'a>(
     }
     let op = definition(number)
         .ok_or_else(|| PassError::Internal("a number is not among the program's inputs".to_owned()))?;
+    if let Some(value) = extracted(op) {
+        let copy = b.constant(value, number.r#type());
+        known.insert(key(number), copy);
+        return Ok(copy);
+    }
     let operands = op.operands().map(|operand| copy(b, operand, known));
     let operands = operands.collect::<Result<Vec<_>, _>>()?;
     let built = b.rebuild(op, &operands, &[number.r#type()]);
