@@ -1389,12 +1389,22 @@ def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
     In a kernel with `gl.producer_warps`, issuing copies and computing on the copied tiles become two partitions of
     `gl.warp_specialize`, producers and consumers, which synchronize by mbarriers alone. The consumers keep their warp numbers.
 
+    With `gl.consumer_groups` there are several partitions of consumers, each of `gl.num_warps` warps. Of G groups, group g has the
+    steps g, g + G, g + 2G and so on of the loop, and synchronizes its warps by itself. The first group runs what stands behind
+    the loop: it combines what all have accumulated (`gl.of_group`), which the others store to shared memory for it.
+
+    With `gl.producer_registers` the threads of producers keep so many registers of the `gl.start_registers` that each thread starts
+    with. Consumers share the others, as a multiple of 8 (`registers` of `gl.warp_specialize`).
+
+    **Requires** of groups a number of `gl.stages` that is a multiple of theirs, so that all steps of a stage are one group's; no
+    results that are sent through shared memory, and no drawn tiles.
+
     **Requires** that the addresses of copies, and whether copies are issued, follow from scalars: sizes, the CTA's number, and the
     numbers of steps and of drawn tiles.
 
     **Guarantees** that the producers' partition has the copies by the copy engine, the expected bytes of their mbarriers, the waits
     for `empty` mbarriers, and the draws of tiles, whose numbers both partitions wait for; and that the consumers' partition has
-    everything else. `gl.num_warps` counts the warps of both.
+    everything else. `gl.num_warps` counts the warps of all.
 
     **Leaves alone** kernels without `gl.producer_warps`, and the ops that set up shared memory and mbarriers.
 
@@ -1418,6 +1428,28 @@ def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
         gl.mbarrier_wait %empty[%stage], %parity : !gl.mbarrier<3>
         gl.bulk_load ...
       }
+    }
+    ```
+
+    With two groups of eight warps, and four producer warps that hand over registers:
+
+    ```mlir
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<4096xf32, #row>) {...}
+    %other = gl.of_group 1, %sum : tensor<4096xf32, #row>
+    %all = arith.addf %sum, %other : tensor<4096xf32, #row>
+    ==>
+    gl.warp_specialize warps [8, 8, 4] registers [120, 120, 24] {
+      %sum = scf.for %j = %c0 to %steps step %c1 iter_args(%acc = %zero) -> (tensor<4096xf32, #row>) {...}
+      gl.mbarrier_wait %stored[%c0], %false : !gl.mbarrier<1>
+      %other = gl.local_load %memory : !gl.memdesc<4096xf32, #plain> -> tensor<4096xf32, #row>
+      %all = arith.addf %sum, %other : tensor<4096xf32, #row>
+      ...
+    }, {
+      %sum = scf.for %j = %c0 to %steps step %c1 iter_args(%acc = %zero) -> (tensor<4096xf32, #row>) {...}
+      gl.local_store %sum, %memory : tensor<4096xf32, #row>, !gl.memdesc<4096xf32, #plain>
+      gl.mbarrier_arrive %stored[%c0] : !gl.mbarrier<1>
+    }, {
+      ...
     }
     ```
   }];

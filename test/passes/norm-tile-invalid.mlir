@@ -260,7 +260,7 @@ norm.kernel @producers_of_threads(%x: memref<?x64xf32>, %y: memref<?xf32>) space
 
 // -----
 
-// expected-error @+1 {{unsupported: producer_warps = 2; supported: 0 and 1}}
+// expected-error @+1 {{unsupported: producer_warps = 2; supported: 0, 1 and 4}}
 norm.kernel @two_producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = bulk, producer_warps = 2>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>

@@ -37,7 +37,7 @@ impl<'a> Mapped<'a> {
         }
     }
 
-    /// Threads of a CTA that hold parts of the tile.
+    /// Threads of a CTA that hold parts of one tile.
     pub(super) fn threads(&self) -> u64 {
         self.mapping.threads() as u64
     }
@@ -50,9 +50,14 @@ impl<'a> Mapped<'a> {
             .product()
     }
 
-    /// Threads of a CTA, with those of producer warps.
-    pub(super) fn threads_with_producers(&self) -> u64 {
-        self.threads() + self.mapping.producer_warps.unsigned_abs() * WARP
+    /// Threads of a CTA, of all groups of consumers and of producer warps.
+    pub(super) fn all_threads(&self) -> u64 {
+        self.mapping.all_warps().unsigned_abs() * WARP
+    }
+
+    /// Groups of threads that take steps in turns, each with a part of the tile for each of its threads.
+    pub(super) fn groups(&self) -> f64 {
+        self.mapping.consumer_groups as f64
     }
 
     /// Bytes of the rings in shared memory through which a CTA's tiles come; `None` where threads load them themselves.

@@ -12,6 +12,7 @@ use super::{
     },
     Cost,
     candidate::Candidate,
+    handed_over,
     kernel::{Kernel, bound, cost},
 };
 
@@ -129,6 +130,16 @@ fn judged<T>(
         }));
     };
     for mapping in candidates {
+        let known = assembled.get(&mapping).copied().flatten();
+        let handed_over = kernel
+            .candidate(&mapping, known)
+            .and_then(|base| handed_over::variant(&base));
+        if let Some(handed_over) = handed_over
+            && let Some(expected) = kernel.candidate(&handed_over, known)
+        {
+            let found = judge(&expected);
+            add(handed_over, found);
+        }
         let Some(expected) = kernel.candidate(&mapping, None) else {
             continue;
         };
