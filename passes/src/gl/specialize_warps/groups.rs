@@ -22,6 +22,7 @@ use norma_dialects::{
     integer_of,
 };
 
+use super::is_control_flow;
 use crate::{
     gl::{mbarriers::barriers, shared_memory},
     mlir::{
@@ -30,7 +31,7 @@ use crate::{
         pass::PassError,
         region::{self, move_to_end},
         types,
-        values::{is_unused, key},
+        values::{key, uses},
         walk,
     },
 };
@@ -90,7 +91,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
             return Ok(());
         }
         let mut first_lower = None;
-        for of in walk::in_block(body).into_iter().filter(|op| op.region_count() > 0) {
+        for of in walk::in_block(body).into_iter().filter(|op| is_control_flow(*op)) {
             if !walk::has_name(of, "scf.for") || walk::named(of, MBarrierWaitOp::NAME).is_empty() {
                 let message = "branches, or loops without copies, in a kernel with consumer groups; supported: loops through rings";
                 return Err(Diagnostic::unsupported(of.location(), message).into());
@@ -177,7 +178,9 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
                 waited.push(key(exchange.stored));
             }
             let memory = exchange.of(op)?;
-            let tile = b.value(LocalLoadOp::NAME, &[memory], op.op().result(0)?.r#type());
+            let ty = op.op().result(0)?.r#type();
+            let load = LocalLoadOp::build(b.location(), memory, &[], &[], None, None, ty)?;
+            let tile = b.insert(load).result(0)?.into();
             b.replace(op.op(), &[tile]);
         }
         Ok(())
@@ -198,11 +201,11 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
             )?);
         }
         for op in walk::in_block(body).into_iter().rev() {
-            let stays = op.region_count() > 0
+            let stays = is_control_flow(op)
                 || LocalStoreOp::from_op(op).is_some()
                 || MBarrierArriveOp::from_op(op).is_some()
                 || MBarrierWaitOp::from_op(op).is_some();
-            if !stays && is_unused(op) {
+            if !stays && op.results().all(|result| uses(result.into()) == 0) {
                 Builder::before(op).erase(op);
             }
         }
