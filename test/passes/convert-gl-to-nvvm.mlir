@@ -759,11 +759,11 @@ gpu.module @m {
 // Every thread starts with as many registers. A partition first changes their number, and counts its threads from its first one.
 // CHECK-LABEL: llvm.func @registers_handed_over
 // CHECK-SAME: nvvm.maxnreg = 128 : i32
+// CHECK: %[[ID:.*]] = nvvm.read.ptx.sreg.tid.x
 // CHECK: scf.if
 // CHECK-NEXT: nvvm.setmaxregister decrease 24
 // CHECK: nvvm.setmaxregister increase 232
-// CHECK: %[[ID:.*]] = nvvm.read.ptx.sreg.tid.x
-// CHECK: arith.addi %[[ID]], %c-128_i32
+// CHECK: arith.subi %[[ID]], %c128_i32
 // CHECK: llvm.store
 #one = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]], block = []>
 gpu.module @m {

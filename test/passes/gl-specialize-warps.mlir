@@ -215,7 +215,7 @@ gpu.module @kernels {
 // CHECK-NOT: gl.consumer_groups
 // CHECK: %[[STORED:.*]] = gl.mbarrier_alloc : <1>
 // CHECK: gl.mbarrier_init %[[STORED]], 4
-// CHECK: %[[MEMORY:.*]] = gl.local_alloc : !gl.memdesc<64xf32, #gl.plain<order = [0]>>
+// CHECK: %[[MEMORY:.*]] = gl.local_alloc : <64xf32, #gl.plain<order = [0]>>
 // CHECK: gl.warp_specialize warps [4, 4, 4] registers [240, 240, 24] {
 // CHECK: scf.for %[[OWN:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args
 // CHECK: %[[TWICE:.*]] = arith.muli %[[OWN]], %c2

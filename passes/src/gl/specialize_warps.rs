@@ -168,7 +168,8 @@ fn refuse_sent<'c>(function: OperationRef<'c, '_>) -> Result<(), PassError<'c>> 
     match sent.iter().flatten().next() {
         None => Ok(()),
         Some(op) => {
-            let message = "a result that is sent through shared memory by consumer groups; supported: by one group";
+            let message =
+                "a result that is sent through shared memory by consumer groups; supported: by one group";
             Err(Diagnostic::unsupported(op.location(), message).into())
         }
     }

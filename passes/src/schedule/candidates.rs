@@ -387,7 +387,9 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             // otherwise (`clusters`).
             if !is_shared && mapping.ctas_per_cluster() == 1 {
                 let ringed = rings::ringed(facts, &mapping, target);
-                let in_turns = ringed.as_ref().and_then(|ringed| rings::in_turns(facts, ringed, target));
+                let in_turns = ringed
+                    .as_ref()
+                    .and_then(|ringed| rings::in_turns(facts, ringed, target));
                 all.extend(ringed.into_iter().chain(in_turns));
             }
             let weighs_by_count = |reduction: &Reduction| {

@@ -99,16 +99,18 @@ pub fn in_turns(facts: &Facts, ringed: &Mapping, target: &Target) -> Option<Mapp
         ..ringed.clone()
     };
     let dims = spreads(facts, &turns);
-    let accumulating = facts
-        .reductions
-        .iter()
-        .filter(|reduction| dims.iter().zip(&reduction.over).any(|(dim, over)| *over && dim.is_looped));
+    let accumulating = facts.reductions.iter().filter(|reduction| {
+        dims.iter()
+            .zip(&reduction.over)
+            .any(|(dim, over)| *over && dim.is_looped)
+    });
     let handed = accumulating.map(|reduction| {
         let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
         kept.map(|dim| dims[dim].tile).product::<u64>() * reduction.bytes
     });
     let of_cta = taken(turns.stages) + handed.sum::<u64>();
-    let has_room = of_cta <= u64::from(target.shared_per_cta) && turns.all_warps() * WARP_SIZE <= THREADS_PER_CTA;
+    let has_room =
+        of_cta <= u64::from(target.shared_per_cta) && turns.all_warps() * WARP_SIZE <= THREADS_PER_CTA;
     has_room.then_some(turns)
 }
 

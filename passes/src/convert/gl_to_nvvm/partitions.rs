@@ -262,9 +262,15 @@ fn register_changes<'c>(
     let refused = |message: String| Err(Diagnostic::user(op.location(), message).into());
     let kernel = walk::enclosing(op, "gpu.func");
     let Some(start) = kernel.and_then(|kernel| integer_of(kernel, kernel_attribute::START_REGISTERS)) else {
-        return refused("expected a kernel with gl.start_registers where registers are handed over".to_owned());
+        return refused(
+            "expected a kernel with gl.start_registers where registers are handed over".to_owned(),
+        );
     };
-    let held: i64 = warps.iter().zip(&registers).map(|(warps, each)| warps * each).sum();
+    let held: i64 = warps
+        .iter()
+        .zip(&registers)
+        .map(|(warps, each)| warps * each)
+        .sum();
     let all = start * warps.iter().sum::<i64>();
     if held > all {
         return refused(format!(

@@ -151,7 +151,10 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         let step = inside.value("arith.addi", &[start, step], index);
         b.replace_all_uses(old.argument(0)?.into(), step);
         for (position, result) in of.results().enumerate() {
-            b.replace_all_uses(old.argument(1 + position)?.into(), body.argument(1 + position)?.into());
+            b.replace_all_uses(
+                old.argument(1 + position)?.into(),
+                body.argument(1 + position)?.into(),
+            );
             b.replace_all_uses(result.into(), new.result(position)?.into());
         }
         for op in walk::in_block(old) {

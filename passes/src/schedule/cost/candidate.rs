@@ -6,8 +6,7 @@ use norma_targets::{REGISTER_UNIT, SHARED_OF_CTA, SM_90A, Target};
 
 use super::{
     accesses::AccessUse,
-    handed_over,
-    instructions,
+    handed_over, instructions,
     mapped::Mapped,
     measured::{BYTES_IN_FLIGHT, WARP},
     registers,

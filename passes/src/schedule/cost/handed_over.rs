@@ -1,12 +1,8 @@
 //! Registers that producers hand to consumers: how many CTAs an SM then holds, and for which mappings it gains CTAs.
 
-use norma_targets::{Feature, Target, WARP_SIZE};
+use norma_targets::{Feature, THREADS_PER_CTA, Target, WARP_SIZE};
 
-use super::{
-    super::mapping::Mapping,
-    candidate::{Candidate, by_shared_memory},
-    mapped::Mapped,
-};
+use super::{super::mapping::Mapping, candidate::by_shared_memory, mapped::Mapped};
 use crate::gl::hand_over::{WARPGROUP, at_start, of_consumer};
 
 /// The registers that a thread of producer warps keeps: the fewest that `setmaxnreg` leaves it (PTX ISA). ptxas needs no more for issuing
@@ -36,10 +32,14 @@ fn given(mapping: &Mapping, ctas: u64) -> i64 {
 }
 
 /// Returns the variant of a walk through rings in which a warpgroup of producers hands its registers over, if an SM then holds CTAs that it
-/// has shared memory and work for, but not the registers if all threads have equally many. Otherwise three more warps would only
-/// take registers.
-pub(super) fn variant(candidate: &Candidate<'_>) -> Option<Mapping> {
-    let Candidate { mapped, target, .. } = candidate;
+/// has shared memory and work for, but not the registers if all threads have equally many: of these it holds `resident`. Otherwise three
+/// more warps would only take registers. A thread that computes needs `registers`.
+pub(super) fn variant(
+    mapped: &Mapped<'_>,
+    target: &Target,
+    registers: u64,
+    resident: u64,
+) -> Option<Mapping> {
     let mapping = mapped.mapping;
     let warps = mapping.consumer_warps() / mapping.consumer_groups;
     let can_hand_over = target.has(Feature::SetMaxRegisters)
@@ -49,9 +49,9 @@ pub(super) fn variant(candidate: &Candidate<'_>) -> Option<Mapping> {
     if !can_hand_over {
         return None;
     }
-    let per_sm = (mapped.ctas() / candidate.sms()).ceil() as u64;
+    let per_sm = (mapped.ctas() / f64::from(target.part.sms)).ceil() as u64;
     let wanted = by_shared_memory(mapped, target).min(per_sm);
-    if wanted <= candidate.resident {
+    if wanted <= resident {
         return None;
     }
     let variant = Mapping {
@@ -61,9 +61,9 @@ pub(super) fn variant(candidate: &Candidate<'_>) -> Option<Mapping> {
         ..mapping.clone()
     };
     let threads = variant.all_warps() * WARP_SIZE;
-    let is_there_room = threads <= norma_targets::THREADS_PER_CTA
+    let is_there_room = threads <= THREADS_PER_CTA
         && threads.unsigned_abs() * wanted <= u64::from(target.threads_per_sm)
-        && given(&variant, wanted).unsigned_abs() >= candidate.registers
+        && given(&variant, wanted).unsigned_abs() >= registers
         && given(&variant, wanted) > at_start(variant.all_warps(), wanted as i64);
     is_there_room.then_some(variant)
 }

@@ -12,7 +12,6 @@ use super::{
     },
     Cost,
     candidate::Candidate,
-    handed_over,
     kernel::{Kernel, bound, cost},
 };
 
@@ -131,10 +130,7 @@ fn judged<T>(
     };
     for mapping in candidates {
         let known = assembled.get(&mapping).copied().flatten();
-        let handed_over = kernel
-            .candidate(&mapping, known)
-            .and_then(|base| handed_over::variant(&base));
-        if let Some(handed_over) = handed_over
+        if let Some(handed_over) = kernel.handed_over(&mapping, known)
             && let Some(expected) = kernel.candidate(&handed_over, known)
         {
             let found = judge(&expected);
