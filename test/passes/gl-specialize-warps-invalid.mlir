@@ -43,3 +43,12 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected gl.consumer_groups of at least 1, got 0}}
+  gpu.func @no_groups(%x: memref<?x64xbf16>) kernel attributes {gl.num_warps = 4 : i64, gl.producer_warps = 1 : i64, gl.consumer_groups = 0 : i64} {
+    gpu.return
+  }
+}

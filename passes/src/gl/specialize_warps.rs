@@ -104,24 +104,26 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
     }
     let copies = (0..groups.count).map(|_| b.insert(Operation::clone(&whole)));
     let copies = copies.collect::<Vec<_>>();
-    let of_consumers = || [whole].into_iter().chain(copies.iter().copied().skip(1));
+    let (producer, others) = copies
+        .split_first()
+        .ok_or_else(|| Diagnostic::internal(location, "expected a group of consumers"))?;
+    let of_consumers = || [whole].into_iter().chain(others.iter().copied());
     for (group, partition) in (0..).zip(of_consumers()) {
         let body = walk::entry_block(partition)?;
         arrays.keep(body, Role::Consumer)?;
         groups.take_turns(body, group)?;
     }
-    let producer = copies[0];
-    arrays.keep(walk::entry_block(producer)?, Role::Producer)?;
+    arrays.keep(walk::entry_block(*producer)?, Role::Producer)?;
 
     let mut counts = vec![warps; of_consumers().count()];
     counts.push(producers);
     let registers = registers(function, consumers, producers)?;
     let registers = registers.map(|(of_consumer, of_producer)| {
-        let mut all = vec![of_consumer; counts.len()];
-        all[counts.len() - 1] = of_producer;
+        let mut all = vec![of_consumer; of_consumers().count()];
+        all.push(of_producer);
         all
     });
-    let ops = of_consumers().chain([producer]).collect::<Vec<_>>();
+    let ops = of_consumers().chain([*producer]).collect::<Vec<_>>();
     let partitions = ops
         .iter()
         .map(|op| Ok(region::taken_from(op.region(0)?)))

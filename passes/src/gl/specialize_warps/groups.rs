@@ -56,6 +56,10 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
     /// The groups of a kernel, each of `warps` warps; allocates what they share.
     pub fn of(function: OperationRef<'c, 'a>, warps: i64) -> Result<Self, PassError<'c>> {
         let count = integer_of(function, kernel::CONSUMER_GROUPS).unwrap_or(1);
+        if count < 1 {
+            let message = format!("expected gl.consumer_groups of at least 1, got {count}");
+            return Err(Diagnostic::user(function.location(), message).into());
+        }
         let mut groups = Self {
             count,
             exchanges: Vec::new(),
