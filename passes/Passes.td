@@ -1396,11 +1396,9 @@ def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
     With `gl.producer_registers` the threads of producers keep so many registers of the `gl.start_registers` that each thread starts
     with. Consumers share the others, as a multiple of 8 (`registers` of `gl.warp_specialize`).
 
-    **Requires** of groups a number of `gl.stages` that is a multiple of theirs, so that all steps of a stage are one group's; no
-    results that are sent through shared memory, and no drawn tiles.
-
     **Requires** that the addresses of copies, and whether copies are issued, follow from scalars: sizes, the CTA's number, and the
-    numbers of steps and of drawn tiles.
+    numbers of steps and of drawn tiles. Of groups it requires a number of `gl.stages` that is a multiple of theirs, so that all
+    steps of a stage are one group's; no results that are sent through shared memory, and no drawn tiles.
 
     **Guarantees** that the producers' partition has the copies by the copy engine, the expected bytes of their mbarriers, the waits
     for `empty` mbarriers, and the draws of tiles, whose numbers both partitions wait for; and that the consumers' partition has
