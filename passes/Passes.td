@@ -1218,7 +1218,8 @@ def GlPrefetchLoads : RustPass<"gl-prefetch-loads"> {
     left. A kernel without copies that has such loads has `gl.min_ctas_per_sm`, which is set to 1 if it had none: otherwise the
     assembler would delay the loads to save registers. Its `gl.stages` is removed, that of other kernels is left to `gl-pipeline`.
 
-    **Leaves alone** loops that are known to have at most one step; with a remark, loads that are the same in each step, whose address
+    **Leaves alone** loops that are known to have at most one step, and those whose steps groups of consumers take in turns
+    (`gl.consumer_groups`); with a remark, loads that are the same in each step, whose address
     depends on earlier steps, or whose buffer the loop stores to. Each part of a peeled loop has a prologue of its own.
 
     ```mlir

@@ -31,7 +31,7 @@ use crate::{
         pass::PassError,
         region::{self, move_to_end},
         types,
-        values::{key, uses},
+        values::{key, users, uses},
         walk,
     },
 };
@@ -99,6 +99,15 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
             if !walk::has_name(of, "scf.for") || walk::named(of, MBarrierWaitOp::NAME).is_empty() {
                 let message = "branches, or loops without copies, in a kernel with consumer groups; supported: loops through rings";
                 return Err(Diagnostic::unsupported(of.location(), message).into());
+            }
+            for result in of.results() {
+                let is_accumulated = |user: &OperationRef<'c, 'a>| {
+                    OfGroupOp::from_op(*user).is_some() || is_control_flow(*user)
+                };
+                if !users(result.into()).iter().any(is_accumulated) {
+                    let message = "a value that one step passes to the next in a kernel with consumer groups; supported: accumulated tiles";
+                    return Err(Diagnostic::unsupported(of.location(), message).into());
+                }
             }
             let lower = of.operand(0)?;
             self.own_steps(of, group, *first_lower.get_or_insert(lower))?;
