@@ -16,9 +16,9 @@ use mlir_sys::mlirOperationMoveBefore;
 use norma_dialects::{
     attributes::kernel as kernel_attribute,
     gl::{
-        AsyncCopyOp, BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp, FenceMBarrierInitOp,
-        MBarrierExpectOp, MBarrierInitOp, MemDescIndexOp, MemDescReshapeOp, TensorLoadOp, TensorMapOp,
-        TensorStoreOp, WarpSpecializeOp,
+        AsyncCopyOp, BarrierOp, BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp,
+        FenceMBarrierInitOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MemDescIndexOp,
+        MemDescReshapeOp, TensorLoadOp, TensorMapOp, TensorStoreOp, WarpSpecializeOp,
     },
     integer_of,
 };
@@ -191,10 +191,16 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
             .first_block()
             .ok_or_else(|| Diagnostic::internal(location, "expected a partition with a body"))?;
         refuse_shared_copies(body_block)?;
-        block(body_block, Warps { first, count: *count })?;
-        if let Some(change) = changes.get(index).copied().flatten() {
-            change.build(&Builder::at_start(body_block, location))?;
-        }
+        let change = changes.get(index).copied().flatten();
+        let is_for_one = first > 0 && *count > 1 && is_for_one_warp(body_block);
+        let running = if is_for_one { 1 } else { *count };
+        block(
+            body_block,
+            Warps {
+                first,
+                count: running,
+            },
+        )?;
         Builder::at_end(body_block, location).op("scf.yield", &[], &[]);
         let is_here = compare_integers(
             &inside,
@@ -202,7 +208,11 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
             warp,
             inside.integer(integer(&inside, 32), first + count),
         );
-        let then = region::taken_from(body);
+        let body = region::taken_from(body);
+        let (then, of_first) = match is_for_one {
+            true => (region::of_block(&[]), Some(body)),
+            false => (body, None),
+        };
         let is_last = index + 1 == counts.len();
         let others = if is_last {
             Region::new()
@@ -210,6 +220,17 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
             region::of_block(&[])
         };
         let branch = inside.op_with("scf.if", &[is_here], &[], &[], vec![then, others]);
+        let start = walk::entry_block(branch)?;
+        if let Some(change) = change {
+            change.build(&Builder::at_start(start, location))?;
+        }
+        if let Some(of_first) = of_first {
+            let b = Builder::at_end(start, location);
+            let behind = b.integer(integer(&b, 32), first + 1);
+            let is_first = compare_integers(&b, IntegerPredicate::UnsignedLess, warp, behind);
+            b.op_with("scf.if", &[is_first], &[], &[], vec![of_first, Region::new()]);
+            b.op("scf.yield", &[], &[]);
+        }
         if first > 0 {
             inside.set_attribute(branch, FIRST_WARP, inside.i64_attribute(first));
         }
@@ -284,6 +305,17 @@ fn register_changes<'c>(
         })
     };
     Ok(registers.iter().map(|registers| change(*registers)).collect())
+}
+
+/// Whether only one thread of a partition has anything to do but wait. Its first warp alone runs it then: the others of a warpgroup could
+/// fall behind the thread that issues copies by a whole phase of an mbarrier, and wait for it forever.
+fn is_for_one_warp(partition: BlockRef<'_, '_>) -> bool {
+    let mut ops = walk::in_block(partition).into_iter().flat_map(walk::pre_order);
+    ops.all(|op| {
+        BarrierOp::from_op(op).is_none()
+            && MBarrierArriveOp::from_op(op).is_none()
+            && op.results().all(|result| !types::is_tensor(result.r#type()))
+    })
 }
 
 /// Refuses `cp.async` in a partition: all warps of a kernel share such a copy.
