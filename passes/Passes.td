@@ -751,6 +751,8 @@ def NormStageReductions : RustPass<"norm-stage-reductions", "builtin.module"> {
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "The target whose facts the model uses">,
     Option<"given", "given", "std::string", /*default=*/"\"\"",
            "Schedules that the user gives, as for norm-select-schedule: their kernels stay as they are">,
+    Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
+           "Whether what is decided must not depend on the number of rows, as for norm-select-schedule">,
     Option<"explain", "explain", "bool", /*default=*/"false", "Say in remarks which kernels became several, and why">
   ];
   let statistics = [Statistic<"numStaged", "num-staged", "Kernels that reduce in two stages now">];
@@ -1297,7 +1299,8 @@ def GlPrefetchLoads : RustPass<"gl-prefetch-loads"> {
     left. A kernel without copies that has such loads has `gl.min_ctas_per_sm`, which is set to 1 if it had none: otherwise the
     assembler would delay the loads to save registers. Its `gl.stages` is removed, that of other kernels is left to `gl-pipeline`.
 
-    **Leaves alone** loops that are known to have at most one step; with a remark, loads that are the same in each step, whose address
+    **Leaves alone** loops that are known to have at most one step, and those whose steps groups of consumers take in turns
+    (`gl.consumer_groups`); with a remark, loads that are the same in each step, whose address
     depends on earlier steps, or whose buffer the loop stores to. Each part of a peeled loop has a prologue of its own.
 
     ```mlir
@@ -1468,12 +1471,20 @@ def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
     In a kernel with `gl.producer_warps`, issuing copies and computing on the copied tiles become two partitions of
     `gl.warp_specialize`, producers and consumers, which synchronize by mbarriers alone. The consumers keep their warp numbers.
 
+    With `gl.consumer_groups` there are several partitions of consumers, each of `gl.num_warps` warps. Of G groups, group g has the
+    steps g, g + G, g + 2G and so on of the loop, and synchronizes its warps by itself. The first group runs what stands behind
+    the loop: it combines what all have accumulated (`gl.of_group`), which the others store to shared memory for it.
+
+    With `gl.producer_registers` the threads of producers keep so many registers of the `gl.start_registers` that each thread starts
+    with. Consumers share the others, as a multiple of 8 (`registers` of `gl.warp_specialize`).
+
     **Requires** that the addresses of copies, and whether copies are issued, follow from scalars: sizes, the CTA's number, and the
-    numbers of steps and of drawn tiles.
+    numbers of steps and of drawn tiles. Of groups it requires a number of `gl.stages` that is a multiple of theirs, so that all
+    steps of a stage are one group's; no results that are sent through shared memory, and no drawn tiles.
 
     **Guarantees** that the producers' partition has the copies by the copy engine, the expected bytes of their mbarriers, the waits
     for `empty` mbarriers, and the draws of tiles, whose numbers both partitions wait for; and that the consumers' partition has
-    everything else. `gl.num_warps` counts the warps of both.
+    everything else. `gl.num_warps` counts the warps of all.
 
     **Leaves alone** kernels without `gl.producer_warps`, and the ops that set up shared memory and mbarriers.
 
@@ -1497,6 +1508,28 @@ def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
         gl.mbarrier_wait %empty[%stage], %parity : !gl.mbarrier<3>
         gl.bulk_load ...
       }
+    }
+    ```
+
+    With two groups of eight warps, and four producer warps that hand over registers:
+
+    ```mlir
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<4096xf32, #row>) {...}
+    %other = gl.of_group 1, %sum : tensor<4096xf32, #row>
+    %all = arith.addf %sum, %other : tensor<4096xf32, #row>
+    ==>
+    gl.warp_specialize warps [8, 8, 4] registers [120, 120, 24] {
+      %sum = scf.for %j = %c0 to %steps step %c1 iter_args(%acc = %zero) -> (tensor<4096xf32, #row>) {...}
+      gl.mbarrier_wait %stored[%c0], %false : !gl.mbarrier<1>
+      %other = gl.local_load %memory : !gl.memdesc<4096xf32, #plain> -> tensor<4096xf32, #row>
+      %all = arith.addf %sum, %other : tensor<4096xf32, #row>
+      ...
+    }, {
+      %sum = scf.for %j = %c0 to %steps step %c1 iter_args(%acc = %zero) -> (tensor<4096xf32, #row>) {...}
+      gl.local_store %sum, %memory : tensor<4096xf32, #row>, !gl.memdesc<4096xf32, #plain>
+      gl.mbarrier_arrive %stored[%c0] : !gl.mbarrier<1>
+    }, {
+      ...
     }
     ```
   }];

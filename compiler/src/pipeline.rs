@@ -53,7 +53,7 @@ const STEPS: &[Step] = &[
         // An input of this level may have outputs to split off too; for others the pass finds nothing left to split.
         passes: &[
             "norm-split-outputs{batch-invariant=$batch-invariant}",
-            "norm-stage-reductions{target=$target given=$schedule explain=$explain}",
+            "norm-stage-reductions{target=$target given=$schedule batch-invariant=$batch-invariant explain=$explain}",
             "norm-normalize-space",
             "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size batch-invariant=$batch-invariant assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",

@@ -838,16 +838,38 @@ def Gl_RemoteArriveOp : Gl_Op<"remote_arrive", [MemoryEffects<[MemRead, MemWrite
 // Warp specialisation
 //===----------------------------------------------------------------------===//
 
+def Gl_OfGroupOp : Gl_Op<"of_group", [SameOperandsAndResultType]> {
+  let summary = "Returns the value that a tile has in another group of consumer warps";
+  let description = [{
+    A kernel with `gl.consumer_groups` is written as the program of one group; the groups take the steps of its loop in
+    turns, so that a tile which the loop has accumulated differs between them. The result is the tile of group `group`.
+    `gl-specialize-warps` makes an exchange through shared memory of it, from that group to the first one, which alone
+    runs what stands behind the loop.
+
+    Constraints:
+    - C1: `group` is positive: group 0 is the one that runs the op.
+
+    Example: `%1 = gl.of_group 1, %0 : tensor<1x4096xf32, #blocked>`
+  }];
+  let arguments = (ins I64Attr:$group, Gl_Tile:$tile);
+  let results = (outs Gl_Tile:$result);
+  let assemblyFormat = "$group `,` $tile attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
 def Gl_WarpSpecializeOp : Gl_Op<"warp_specialize", [RecursiveMemoryEffects, NoTerminator, SingleBlock]> {
   let summary = "Runs each region on warps of its own";
   let description = [{
     The CTA's warps are assigned to the regions in order. In a region, the warps of a layout, the threads of a barrier
-    and "one thread" are the region's own. `registers`, if given, bounds the registers of each thread in a region; the
-    four warps of a warpgroup give up or take registers together. The op ends when every region has ended.
+    and "one thread" are the region's own. With `registers`, a thread of each region has so many: at its beginning the
+    region gives up or takes what it has more or fewer than all threads of the kernel start with
+    (`gl.start_registers`), for which it waits until another region has given them up. The four warps of a warpgroup do
+    so together (PTX ISA, `setmaxnreg`). The op ends when every region has ended.
 
     Constraints:
     - C1: there is a number of warps and, if any is given, a number of registers per region.
     - C2: a number of registers is a multiple of 8 from 24 to 240.
+    - C3: with registers, each region has whole warpgroups, of 4 warps.
 
     Example: `gl.warp_specialize warps [8, 4] registers [112, 24] {...}, {...}`
   }];

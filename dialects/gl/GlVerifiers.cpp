@@ -602,6 +602,15 @@ LogicalResult WarpSpecializeOp::verify() {
   for (int64_t registers : getRegisters().value_or(ArrayRef<int64_t>()))
     if (registers < 24 || registers > 240 || registers % 8 != 0) // warp_specialize_c2
       return emitOpError() << "expected registers to be a multiple of 8 from 24 to 240, got " << registers;
+  for (int64_t warps : getWarps())
+    if (getRegisters() && warps % 4 != 0) // warp_specialize_c3
+      return emitOpError() << "expected whole warpgroups of 4 warps where registers are handed over, got " << warps << " warps";
+  return success();
+}
+
+LogicalResult OfGroupOp::verify() {
+  if (getGroup() < 1) // of_group_c1
+    return emitOpError() << "expected a group from 1 on, got " << getGroup();
   return success();
 }
 

@@ -147,6 +147,8 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | `stages` | | pipelining stages: for tiles in shared memory the stages of a loop's ring; for loops that load to registers, 2 has each step load the next one's tile before it computes on its own (`gl-prefetch-loads`) |
     | `unroll_bytes` | bytes | loads that a thread issues together in a loop over memory: its steps are unrolled until they load so many (`gl-unroll-loops`); 0 for one step at a time |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
+    | `producer_registers` | registers | what each thread of the producer warps keeps; the others it hands to the threads that compute (`setmaxnreg`). 0 for an equal share |
+    | `consumer_groups` | groups | groups of warps that take the steps of the loop in turns, each step by one group, which has the warps that `spread` says |
     | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: CTAs draw the steps of the one loop from an atomic counter in scratch, each the next one when it is done |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
     | `early_reads` | | reads that only later phases need are issued before the first reduction as well |
@@ -165,11 +167,12 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     Constraints:
     - C1: at most one factor of a dim is without a size; sizes are at least 1, and powers of two where the level says so.
     - C2: lanes are at most 32 in all, threads at most 1024, and CTAs of a cluster at most 16.
-    - C3: `stages` is at least 1; `unroll_bytes`, `producer_warps` and `min_ctas_per_sm` are at least 0.
+    - C3: `stages` and `consumer_groups` are at least 1; `unroll_bytes`, `producer_warps` and `min_ctas_per_sm` are at least 0.
     - C4: `vector` is the innermost factor of a dim, and only `grid`, `split` and `loop` may be without a size.
     - C5: `spread` has a list of factors for each dim, and `keep` is a list of places.
     - C6: `aligned_dim` is -1 or the position of a dim with a `vector` factor.
     - C7: `merge_reductions` is a list of `split`, `cluster`, `loop`, `warp` and `lane`, each at most once and in this order.
+    - C8: `producer_registers` is 0 or a multiple of 8 from 24 to 240.
 
     Example, rows of 4096 elements, one for each CTA of 256 threads, in two 16-byte accesses of bf16 each:
 
@@ -215,6 +218,8 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     DefaultValuedParameter<"int64_t", "1">:$stages,
     DefaultValuedParameter<"int64_t", "0">:$unroll_bytes,
     DefaultValuedParameter<"int64_t", "0">:$producer_warps,
+    DefaultValuedParameter<"int64_t", "0">:$producer_registers,
+    DefaultValuedParameter<"int64_t", "1">:$consumer_groups,
     DefaultValuedParameter<"::mlir::norm::HandOut", "::mlir::norm::HandOut::Static">:$hand_out,
     DefaultValuedParameter<"bool", "false">:$dependent_launch,
     DefaultValuedParameter<"bool", "false">:$early_reads,
@@ -224,8 +229,8 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
   );
   let assemblyFormat = [{
     `<` `spread` `=` custom<Spread>($spread) (`,` struct(custom<Places>($keep), $bring, $stages, $unroll_bytes,
-    $producer_warps, $hand_out, $dependent_launch, $early_reads, custom<MergedLevels>($merge_reductions), $min_ctas_per_sm,
-    $aligned_dim)^)? `>`
+    $producer_warps, $producer_registers, $consumer_groups, $hand_out, $dependent_launch, $early_reads,
+    custom<MergedLevels>($merge_reductions), $min_ctas_per_sm, $aligned_dim)^)? `>`
   }];
   let genVerifyDecl = 1;
 }

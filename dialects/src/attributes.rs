@@ -20,6 +20,12 @@ pub mod kernel {
     pub const UNROLL_BYTES: &str = "gl.unroll_bytes";
     /// Warps besides those of `gl.num_warps` that only issue copies, an i64; absent for none.
     pub const PRODUCER_WARPS: &str = "gl.producer_warps";
+    /// Registers that a thread of the producer warps keeps, an i64; absent where registers are not handed over.
+    pub const PRODUCER_REGISTERS: &str = "gl.producer_registers";
+    /// Groups of `gl.num_warps` warps each that take the steps of a loop in turns, an i64; absent for one.
+    pub const CONSUMER_GROUPS: &str = "gl.consumer_groups";
+    /// Registers that every thread has when the kernel starts, an i64; absent where the assembler says how many.
+    pub const START_REGISTERS: &str = "gl.start_registers";
     /// Bytes of shared memory that its allocations take, an i64.
     pub const SHARED_BYTES: &str = "gl.shared_bytes";
     /// Bytes of shared memory that a launch has to ask for, an i64; absent for none.

@@ -139,6 +139,8 @@ fn attributes_round_trip_their_parameters() {
         1,
         64,
         0,
+        0,
+        1,
         norm::HandOut::Static,
         true,
         false,

@@ -7,6 +7,7 @@
 //! - `tile_layouts`: tiles in other layouts.
 //! - `exchanged`: tiles that threads exchange through shared memory without bank conflicts.
 //! - `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up at the start of a kernel.
+//! - `hand_over`: the arithmetic of registers that producer warps hand to consumers.
 //! - `constant_tiles`: operands of reductions that are known constants; `tensor_maps`: which buffers a tensor map can describe.
 
 pub(crate) mod access;
@@ -20,6 +21,7 @@ mod drawn;
 mod exchanged;
 pub(crate) mod expand_conversions;
 pub(crate) mod expand_reductions;
+pub(crate) mod hand_over;
 pub(crate) mod insert_barriers;
 mod mbarriers;
 pub(crate) mod optimize_layouts;

@@ -143,3 +143,29 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = []>
+gpu.module @m {
+  gpu.func @registers_of_an_unknown_start() kernel attributes {gl.num_warps = 8 : i64, gl.launch = #launch} {
+    // expected-error@+1 {{expected a kernel with gl.start_registers where registers are handed over}}
+    gl.warp_specialize warps [4, 4] registers [240, 24] {
+    }, {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = []>
+gpu.module @m {
+  gpu.func @more_registers_than_there_are() kernel attributes {gl.num_warps = 8 : i64, gl.start_registers = 128 : i64, gl.launch = #launch} {
+    // expected-error@+1 {{expected partitions that hold at most the 1024 registers that the lanes of their warps start with, got 1056}}
+    gl.warp_specialize warps [4, 4] registers [240, 24] {
+    }, {
+    }
+    gpu.return
+  }
+}

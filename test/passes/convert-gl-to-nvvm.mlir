@@ -753,3 +753,28 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Every thread starts with as many registers. A partition first changes their number, and counts its threads from its first one.
+// CHECK-LABEL: llvm.func @registers_handed_over
+// CHECK-SAME: nvvm.maxnreg = 128 : i32
+// CHECK: %[[ID:.*]] = nvvm.read.ptx.sreg.tid.x
+// CHECK: scf.if
+// CHECK-NEXT: nvvm.setmaxregister decrease 24
+// CHECK: nvvm.setmaxregister increase 232
+// CHECK: arith.subi %[[ID]], %c128_i32
+// CHECK: llvm.store
+#one = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]], block = []>
+gpu.module @m {
+  gpu.func @registers_handed_over(%y: memref<128xf32>) kernel attributes {gl.num_warps = 8 : i64, gl.start_registers = 128 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 512)>, sizes = [], alignments = [16]>} {
+    gl.warp_specialize warps [4, 4] registers [24, 232] {
+    }, {
+      %one = arith.constant 1.0 : f32
+      %0 = tensor.splat %one : tensor<128xf32, #one>
+      gl.store %0, %y at affine_map<(n) -> (n)>() : tensor<128xf32, #one>, memref<128xf32>
+    }
+    gpu.return
+  }
+}

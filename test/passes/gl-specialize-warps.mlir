@@ -205,3 +205,73 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// Group g of two has the steps g, g + 2 and so on. The second one stores its sum for the first one, which alone runs what stands behind the
+// loop; and all get registers of the producers.
+// CHECK-LABEL: gpu.func @turns
+// CHECK-SAME: gl.num_warps = 12
+// CHECK-NOT: gl.consumer_groups
+// CHECK: %[[STORED:.*]] = gl.mbarrier_alloc : <1>
+// CHECK: gl.mbarrier_init %[[STORED]], 4
+// CHECK: %[[MEMORY:.*]] = gl.local_alloc : <64xf32, #gl.plain<order = [0]>>
+// CHECK: gl.warp_specialize warps [4, 4, 4] registers [240, 240, 24] {
+// CHECK: scf.for %[[OWN:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args
+// CHECK: %[[TWICE:.*]] = arith.muli %[[OWN]], %c2
+// CHECK: arith.addi %{{.*}}, %[[TWICE]]
+// CHECK: gl.mbarrier_wait %[[STORED]]
+// CHECK: %[[OTHER:.*]] = gl.local_load %[[MEMORY]]
+// CHECK: arith.addf %{{.*}}, %[[OTHER]]
+// CHECK: gl.store
+// CHECK: }, {
+// CHECK: %[[SUM:.*]] = scf.for
+// CHECK: gl.local_store %[[SUM]], %[[MEMORY]]
+// CHECK: gl.mbarrier_arrive %[[STORED]]
+// CHECK-NOT: gl.store
+// CHECK: }, {
+// CHECK: gl.bulk_load
+// CHECK-NOT: gl.local_store
+// CHECK: gpu.return
+#row = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [0]], block = []>
+!tile = !gl.memdesc<64xf32, #gl.plain<order = [0]>>
+!ring = !gl.memdesc<2x64xf32, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @turns(%x: memref<?x64xf32>, %y: memref<64xf32>, %n: index) kernel
+      attributes {gl.num_warps = 4 : i64, gl.producer_warps = 4 : i64, gl.producer_registers = 24 : i64, gl.start_registers = 168 : i64,
+                  gl.consumer_groups = 2 : i64, gl.stages = 2 : i64} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %bytes = arith.constant 256 : index
+    %even = arith.constant false
+    %zero = arith.constant 0.0 : f32
+    %first = tensor.splat %zero : tensor<64xf32, #row>
+    %m = gl.local_alloc : !ring
+    %full = gl.mbarrier_alloc : !gl.mbarrier<2>
+    %empty = gl.mbarrier_alloc : !gl.mbarrier<2>
+    gl.mbarrier_init %full, 1 : !gl.mbarrier<2>
+    gl.mbarrier_init %empty, 4 : !gl.mbarrier<2>
+    gl.fence_mbarrier_init
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %first) -> (tensor<64xf32, #row>) {
+      %stage = arith.remui %i, %c2 : index
+      gl.mbarrier_wait %full[%stage], %even : !gl.mbarrier<2>
+      %slot = gl.memdesc_index %m[%stage] : !ring -> !tile
+      %t = gl.local_load %slot : !tile -> tensor<64xf32, #row>
+      gl.mbarrier_arrive %empty[%stage] : !gl.mbarrier<2>
+      %next = arith.addi %i, %c2 : index
+      %more = arith.cmpi slt, %next, %n : index
+      scf.if %more {
+        gl.mbarrier_wait %empty[%stage], %even : !gl.mbarrier<2>
+        gl.mbarrier_expect %full[%stage], %bytes : !gl.mbarrier<2>
+        gl.bulk_load %x at affine_map<(i) -> (i, 0)>(%next), %slot, %full[%stage] : memref<?x64xf32>, !tile, !gl.mbarrier<2>
+      }
+      %added = arith.addf %s, %t : tensor<64xf32, #row>
+      scf.yield %added : tensor<64xf32, #row>
+    }
+    %other = gl.of_group 1, %sum : tensor<64xf32, #row>
+    %all = arith.addf %sum, %other : tensor<64xf32, #row>
+    gl.store %all, %y at affine_map<(n) -> (n)>() : tensor<64xf32, #row>, memref<64xf32>
+    gpu.return
+  }
+}

@@ -260,7 +260,99 @@ norm.kernel @producers_of_threads(%x: memref<?x64xf32>, %y: memref<?xf32>) space
 
 // -----
 
-// expected-error @+1 {{unsupported: producer_warps = 2; supported: 0 and 1}}
+// expected-error @+1 {{expected a warpgroup of 4 producer warps and whole warpgroups of consumers for producer_registers, got 1 and 4 warps}}
+norm.kernel @registers_of_a_warp(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4), warp(4)], [lane(32), vector(2)]], keep = [shared, none], bring = bulk, stages = 2, producer_warps = 1, producer_registers = 24, min_ctas_per_sm = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected min_ctas_per_sm for producer_registers, which says how many registers there are to hand over, got 0}}
+norm.kernel @registers_of_an_unknown_number(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4), warp(4)], [lane(32), vector(2)]], keep = [shared, none], bring = bulk, stages = 2, producer_warps = 4, producer_registers = 24>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected producer_registers below the 32 registers that each of 8 warps starts with where an SM holds 8 CTAs, so that consumers get more, got 40, with which consumers get 32}}
+norm.kernel @registers_that_nobody_has(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4), warp(4)], [lane(32), vector(2)]], keep = [shared, none], bring = bulk, stages = 2, producer_warps = 4, producer_registers = 40, min_ctas_per_sm = 8>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected producer_warps and bring = bulk or tensor for consumer_groups = 2, got 0 and bulk}}
+norm.kernel @groups_without_producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], keep = [shared, none], bring = bulk, stages = 2, consumer_groups = 2>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected stages to be a multiple of consumer_groups = 2, so that each stage has one group, got 3}}
+norm.kernel @stages_of_several_groups(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], keep = [shared, none], bring = bulk, stages = 3, producer_warps = 1, consumer_groups = 2>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: tiles that consumer_groups draw; supported: hand_out = static}}
+norm.kernel @groups_that_draw(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], keep = [shared, none], bring = bulk, stages = 2, producer_warps = 1, consumer_groups = 2, hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a dim that passes in a loop for consumer_groups = 2, got none}}
+norm.kernel @groups_without_a_loop(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared, none], bring = bulk, stages = 2, producer_warps = 1, consumer_groups = 2>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: consumer_groups in a cluster; supported: CTAs on their own}}
+norm.kernel @groups_of_a_cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [cluster(2), lane(32)]], keep = [shared, none], bring = bulk, stages = 2, producer_warps = 1, consumer_groups = 2>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: consumer_groups where a second loop over dim 1 needs what the first one has reduced; supported: one loop}}
+norm.kernel @groups_of_two_loops(%x: memref<?x64xf32>, %w: memref<64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [l2, shared, none], bring = bulk, stages = 2, producer_warps = 1, consumer_groups = 2>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = norm.read %w[%n] : memref<64xf32>
+  %3 = arith.mulf %1, %2 : f32
+  norm.write %3, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: producer_warps = 2; supported: 0, 1 and 4}}
 norm.kernel @two_producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = bulk, producer_warps = 2>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>

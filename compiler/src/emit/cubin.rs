@@ -49,6 +49,21 @@ pub(super) fn with_log(error: Error, log: &str) -> Error {
         .fold(error, Error::note)
 }
 
+/// Checks that the assembler has not left out a change of registers, for which it gives a warning alone: consumers would then spill, or
+/// wait for registers that nobody gives up.
+fn hands_registers_over(log: &str, name: &str, target: &Target) -> Result<()> {
+    match log.lines().find(|line| line.contains("'setmaxnreg' ignored")) {
+        None => Ok(()),
+        Some(line) => {
+            let message = format!(
+                "expected the assembler to hand registers over in '{name}' for {}, got a warning",
+                target.name
+            );
+            Err(Error::internal(message).note(line))
+        }
+    }
+}
+
 impl Assembler {
     /// Finds an assembler for a target: the given `ptxas`, else the one that `NORMA_PTXAS` names, else the linked library,
     /// else a `ptxas` on `PATH` or in the set-up's folder.
@@ -77,6 +92,7 @@ impl Assembler {
             Self::InProcess => super::nvptxcompiler::assemble(ptx, name, target)?,
             Self::Ptxas(ptxas) => ptxas.assemble(ptx, name, target)?,
         };
+        hands_registers_over(&log, name, target)?;
         Ok(Cubin {
             bytes,
             kernels: parse_log(&log),

@@ -195,6 +195,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     }
     conversion.apply_partial(module)?;
     for kernel in walk::named(module, "llvm.func") {
+        partitions::count_threads_from_partitions(kernel)?;
         empty_groups::erase(walk::entry_block(kernel)?)?;
     }
     Ok(())

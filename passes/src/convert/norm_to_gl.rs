@@ -109,6 +109,17 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<Converted, PassError<'c>> {
         (attributes::kernel::STAGES, schedule.stages(), 1),
         (attributes::kernel::UNROLL_BYTES, schedule.unroll_bytes(), 0),
         (attributes::kernel::PRODUCER_WARPS, schedule.producer_warps(), 0),
+        (
+            attributes::kernel::PRODUCER_REGISTERS,
+            schedule.producer_registers(),
+            0,
+        ),
+        (
+            attributes::kernel::START_REGISTERS,
+            mapping.start_registers().unwrap_or(0),
+            0,
+        ),
+        (attributes::kernel::CONSUMER_GROUPS, schedule.consumer_groups(), 1),
     ];
     for (name, count, default) in counts {
         if count != default {

@@ -56,7 +56,8 @@ const FEW_REGISTERS: usize = 4;
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPrefetchLoads>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
         let stages = integer_of(function, kernel::STAGES).unwrap_or(1);
-        if stages == 1 {
+        // Of groups that take steps in turns, none has the step behind the one for which it loads, and the other groups compute meanwhile.
+        if stages == 1 || integer_of(function, kernel::CONSUMER_GROUPS).is_some() {
             continue;
         }
         if !walk::named(function, CopyToSharedOp::NAME).is_empty() {

@@ -10,7 +10,10 @@
 //! mbarriers, which ordered the program before as well: a copy is issued when its stage is empty, and used when it is full.
 //! Scalars are computed twice, which has no effect. The mbarriers are allocated and initialised before the partitions begin.
 //!
-//! Consumers come first, so that their warps, lanes and threads keep their numbers.
+//! Consumers come first, so that their warps, lanes and threads keep their numbers. Several groups of them are a partition each
+//! ([`groups`]).
+
+mod groups;
 
 use melior::ir::{
     BlockLike, BlockRef, Operation, OperationRef, RegionLike, Value, ValueLike, attribute::IntegerAttribute,
@@ -19,14 +22,17 @@ use melior::ir::{
 use norma_dialects::{
     attributes::kernel,
     gl::{
-        AwaitTileOp, BulkLoadOp, ClusterRankOp, DrawTileOp, MBarrierArriveOp, MBarrierExpectOp,
-        MBarrierWaitOp, MemDescIndexOp, MemDescReshapeOp, TensorLoadOp, TensorMapOp, WarpSpecializeOp,
+        AwaitTileOp, BulkLoadOp, BulkStoreOp, ClusterRankOp, DrawTileOp, MBarrierArriveOp, MBarrierExpectOp,
+        MBarrierWaitOp, MemDescIndexOp, MemDescReshapeOp, TensorLoadOp, TensorMapOp, TensorStoreOp,
+        WarpSpecializeOp,
     },
     integer_of,
 };
 
+use groups::Groups;
+
 use crate::{
-    gl::shared_memory,
+    gl::{hand_over, shared_memory},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -44,8 +50,10 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlSpecializ
         let Some(producers) = integer_of(function, kernel::PRODUCER_WARPS).filter(|warps| *warps > 0) else {
             continue;
         };
+        let groups = integer_of(function, kernel::CONSUMER_GROUPS).unwrap_or(1);
         let copies = [BulkLoadOp::NAME, TensorLoadOp::NAME].map(|name| walk::named(function, name));
-        if copies.iter().all(Vec::is_empty) {
+        if copies.iter().all(Vec::is_empty) && groups == 1 {
+            Builder::before(function).remove_attribute(function, kernel::START_REGISTERS);
             cx.remark(
                 function.location(),
                 "no copies of the copy engine for producer warps to issue",
@@ -54,15 +62,25 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlSpecializ
             specialize(function, producers)?;
             cx.count(GlSpecializeWarpsStatistic::NumSpecialized, 1);
         }
-        Builder::before(function).remove_attribute(function, kernel::PRODUCER_WARPS);
+        for applied in [
+            kernel::PRODUCER_WARPS,
+            kernel::PRODUCER_REGISTERS,
+            kernel::CONSUMER_GROUPS,
+        ] {
+            Builder::before(function).remove_attribute(function, applied);
+        }
     }
     Ok(())
 }
 
 fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Result<(), PassError<'c>> {
     let location = function.location();
-    let consumers = integer_of(function, kernel::NUM_WARPS)
+    let warps = integer_of(function, kernel::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.num_warps"))?;
+    let arrays = Arrays::of(function)?;
+    refuse_sent(function)?;
+    let groups = Groups::of(function, warps)?;
+    let consumers = warps * groups.count;
     let entry = walk::entry_block(function)?;
     let program = walk::in_block(entry)
         .into_iter()
@@ -76,7 +94,7 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
     let b = Builder::before(end);
     let whole = b.insert(WarpSpecializeOp::build(
         location,
-        &[consumers],
+        &[warps],
         None,
         vec![region::of_block(&[])],
     )?);
@@ -84,26 +102,79 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
     for op in program {
         move_to_end(op, body);
     }
-    let copy = b.insert(Operation::clone(&whole));
-    let arrays = Arrays::of(function)?;
-    arrays.keep(walk::entry_block(whole)?, Role::Consumer)?;
-    arrays.keep(walk::entry_block(copy)?, Role::Producer)?;
+    let copies = (0..groups.count).map(|_| b.insert(Operation::clone(&whole)));
+    let copies = copies.collect::<Vec<_>>();
+    let (producer, others) = copies
+        .split_first()
+        .ok_or_else(|| Diagnostic::internal(location, "expected a group of consumers"))?;
+    let of_consumers = || [whole].into_iter().chain(others.iter().copied());
+    for (group, partition) in (0..).zip(of_consumers()) {
+        let body = walk::entry_block(partition)?;
+        arrays.keep(body, Role::Consumer)?;
+        groups.take_turns(body, group)?;
+    }
+    arrays.keep(walk::entry_block(*producer)?, Role::Producer)?;
 
-    let partitions = [whole, copy]
-        .into_iter()
+    let mut counts = vec![warps; of_consumers().count()];
+    counts.push(producers);
+    let registers = registers(function, consumers, producers)?;
+    let registers = registers.map(|(of_consumer, of_producer)| {
+        let mut all = vec![of_consumer; of_consumers().count()];
+        all.push(of_producer);
+        all
+    });
+    let ops = of_consumers().chain([*producer]).collect::<Vec<_>>();
+    let partitions = ops
+        .iter()
         .map(|op| Ok(region::taken_from(op.region(0)?)))
         .collect::<Result<Vec<_>, melior::Error>>()?;
-    b.erase(whole);
-    b.erase(copy);
+    for op in ops {
+        b.erase(op);
+    }
     b.insert(WarpSpecializeOp::build(
         location,
-        &[consumers, producers],
-        None,
+        &counts,
+        registers.as_deref(),
         partitions,
     )?);
     let all = IntegerAttribute::new(IntegerType::new(b.context(), 64).into(), consumers + producers);
     b.set_attribute(function, kernel::NUM_WARPS, all.into());
     Ok(())
+}
+
+/// Returns the registers of a consumer's and of a producer's thread; `None` where they share them evenly.
+fn registers<'c>(
+    function: OperationRef<'c, '_>,
+    consumers: i64,
+    producers: i64,
+) -> Result<Option<(i64, i64)>, PassError<'c>> {
+    let Some(kept) = integer_of(function, kernel::PRODUCER_REGISTERS) else {
+        return Ok(None);
+    };
+    let start = integer_of(function, kernel::START_REGISTERS).ok_or_else(|| {
+        let message = "expected gl.start_registers in a kernel with gl.producer_registers";
+        Diagnostic::user(function.location(), message)
+    })?;
+    Ok(Some((
+        hand_over::of_consumer(start, consumers, producers, kept),
+        kept,
+    )))
+}
+
+/// Refuses results that a kernel with several groups of consumers sends through shared memory, of which they would share the buffers.
+fn refuse_sent<'c>(function: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
+    if integer_of(function, kernel::CONSUMER_GROUPS).is_none() {
+        return Ok(());
+    }
+    let sent = [BulkStoreOp::NAME, TensorStoreOp::NAME].map(|name| walk::named(function, name));
+    match sent.iter().flatten().next() {
+        None => Ok(()),
+        Some(op) => {
+            let message =
+                "a result that is sent through shared memory by consumer groups; supported: by one group";
+            Err(Diagnostic::unsupported(op.location(), message).into())
+        }
+    }
 }
 
 /// The role of a partition's warps.

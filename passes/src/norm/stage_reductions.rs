@@ -26,10 +26,11 @@ use crate::{
         walk,
     },
     schedule::{
-        candidates::candidates,
+        basis::Basis,
         cost::{Assembled, RUN, cheapest, staged_us},
         facts::{Access, Facts, Reduction, Use},
-        given, plan,
+        given,
+        mapping::Mapping,
     },
     table::{NormStageReductions, NormStageReductionsStatistic},
 };
@@ -58,15 +59,14 @@ pub(crate) fn run<'c>(
         if is_given || is_scheduled || kernel.roles().is_some() {
             continue;
         }
-        let space = Space::of(kernel)?;
-        let facts = Facts::of(&space)?;
-        let Some(stages) = Stages::of(&facts) else {
+        let basis = Basis::of(kernel, options.batch_invariant)?;
+        let Some(stages) = Stages::of(&basis.facts) else {
             continue;
         };
-        let staged = staged_us(&facts, stages.inner, target);
-        let is_legal = |mapping: &_| plan::check(&space, mapping).is_ok();
-        let offered = candidates(&facts, target);
-        let one = cheapest(&facts, offered, target, &Assembled::default(), is_legal);
+        let staged = staged_us(&basis.facts, stages.inner, target);
+        let is_legal = |mapping: &Mapping| basis.is_legal(mapping);
+        let offered = basis.candidates(target);
+        let one = cheapest(&basis.facts, offered, target, &Assembled::default(), is_legal);
         let one = one.map(|(_, cost)| cost.total());
         if one.is_some_and(|one| one <= GAIN * staged) {
             continue;

@@ -386,7 +386,11 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             // If a row is split, another kernel rereads its parts, and a ring would serve nothing. Rings of clusters are split
             // otherwise (`clusters`).
             if !is_shared && mapping.ctas_per_cluster() == 1 {
-                all.extend(rings::ringed(facts, &mapping, target));
+                let ringed = rings::ringed(facts, &mapping, target);
+                let in_turns = ringed
+                    .as_ref()
+                    .and_then(|ringed| rings::in_turns(facts, ringed, target));
+                all.extend(ringed.into_iter().chain(in_turns));
             }
             let weighs_by_count = |reduction: &Reduction| {
                 reduction.weighs_by_count && looped.iter().any(|dim| reduction.over[*dim])

@@ -9,6 +9,7 @@
 
 mod accesses;
 mod candidate;
+mod handed_over;
 mod instructions;
 mod kernel;
 mod latency;

@@ -11,6 +11,8 @@ use melior::{
 };
 use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ScheduleAttr};
 
+use crate::gl::hand_over;
+
 /// A factor of a dim, and the level of the machine that it is assigned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Factor {
@@ -71,6 +73,10 @@ pub struct Mapping {
     pub unroll_bytes: i64,
     /// Warps that only copy.
     pub producer_warps: i64,
+    /// Registers that each thread of the producer warps keeps, while the others are handed to consumers; 0 for an equal share.
+    pub producer_registers: i64,
+    /// Groups of warps that take the steps of the loop in turns, each as large as the tile asks for.
+    pub consumer_groups: i64,
     /// How CTAs get their tiles: each a fixed share, or drawn from a counter.
     pub hand_out: HandOut,
     /// Programmatic dependent launch.
@@ -96,6 +102,8 @@ impl Mapping {
             stages: 1,
             unroll_bytes: 0,
             producer_warps: 0,
+            producer_registers: 0,
+            consumer_groups: 1,
             hand_out: HandOut::Static,
             dependent_launch: false,
             early_reads: false,
@@ -118,6 +126,8 @@ impl Mapping {
             stages: schedule.stages(),
             unroll_bytes: schedule.unroll_bytes(),
             producer_warps: schedule.producer_warps(),
+            producer_registers: schedule.producer_registers(),
+            consumer_groups: schedule.consumer_groups(),
             hand_out: schedule.hand_out()?,
             dependent_launch: schedule.dependent_launch(),
             early_reads: schedule.early_reads(),
@@ -152,6 +162,8 @@ impl Mapping {
             self.stages,
             self.unroll_bytes,
             self.producer_warps,
+            self.producer_registers,
+            self.consumer_groups,
             self.hand_out,
             self.dependent_launch,
             self.early_reads,
@@ -196,8 +208,8 @@ impl Mapping {
         self.bring == CopyMechanism::Load && self.stages > 1
     }
 
-    /// Keeps those dims that are left of a kernel, given in their order. Without a loop there is no next step to load ahead and
-    /// nothing to unroll: `stages` becomes 1, and `unroll_bytes` 0.
+    /// Keeps those dims that are left of a kernel, given in their order. Without a loop there is no next step to load ahead,
+    /// nothing to unroll and nothing to take in turns: `stages` and `consumer_groups` become 1, and `unroll_bytes` 0.
     pub fn keep_dims(&mut self, left: &[usize]) {
         let spread = left.iter().filter_map(|dim| self.spread.get(*dim).cloned());
         self.spread = spread.collect();
@@ -205,6 +217,7 @@ impl Mapping {
         self.aligned_dim = self.aligned_dim.and_then(position);
         if self.looped_dims() == 0 {
             self.unroll_bytes = 0;
+            self.consumer_groups = 1;
             if self.prefetches() {
                 self.stages = 1;
             }
@@ -226,6 +239,21 @@ impl Mapping {
     /// Threads of a CTA that hold parts of the tile: at least one warp.
     pub fn threads(&self) -> i64 {
         self.extent(Level::Warp).saturating_mul(norma_targets::WARP_SIZE)
+    }
+
+    /// Warps of a CTA that compute: those of all groups that take steps in turns.
+    pub fn consumer_warps(&self) -> i64 {
+        self.extent(Level::Warp).saturating_mul(self.consumer_groups)
+    }
+
+    /// Warps of a CTA, with those that only copy.
+    pub fn all_warps(&self) -> i64 {
+        self.consumer_warps().saturating_add(self.producer_warps)
+    }
+
+    /// The registers of each thread when the kernel starts, where some are handed over then; `None` where none are.
+    pub fn start_registers(&self) -> Option<i64> {
+        (self.producer_registers > 0).then(|| hand_over::at_start(self.all_warps(), self.min_ctas_per_sm))
     }
 
     /// CTAs of a cluster.
@@ -318,6 +346,12 @@ impl fmt::Display for Mapping {
                 self.producer_warps
             )?;
         }
+        if self.producer_registers != 0 {
+            write!(formatter, " producer_registers {}", self.producer_registers)?;
+        }
+        if self.consumer_groups != 1 {
+            write!(formatter, " consumer_groups {}", self.consumer_groups)?;
+        }
         if self.prefetches() {
             write!(formatter, " stages {}", self.stages)?;
         }
@@ -357,7 +391,7 @@ mod tests {
                 vec![Factor::new(Level::Lane, 32)],
             ])
         };
-        let mut all = vec![plain(); 12];
+        let mut all = vec![plain(); 14];
         all[1].spread[1].push(Factor::new(Level::Vector, 4));
         all[2].keep = vec![CachePlace::L1];
         all[3].bring = CopyMechanism::Bulk;
@@ -369,6 +403,8 @@ mod tests {
         all[9].min_ctas_per_sm = 4;
         all[10].aligned_dim = Some(1);
         all[11].unroll_bytes = 64;
+        all[12].producer_registers = 24;
+        all[13].consumer_groups = 2;
         for (index, mapping) in all.iter().enumerate() {
             let text = mapping.to_string();
             let same = all.iter().position(|other| other.to_string() == text);

@@ -6,6 +6,7 @@
 //! combines without communication between CTAs.
 
 mod applied;
+mod specialized;
 
 use applied::check_applied;
 use melior::ir::{AffineExpr, AffineMap};

@@ -34,6 +34,9 @@ const WARPS_OF_ROW: u64 = 2;
 /// four warps.
 const CONSUMER_WARPS: i64 = 8;
 
+/// Groups of consumers that take steps in turns.
+const GROUPS: i64 = 2;
+
 /// Returns the variant of a walk that brings the reads needed again behind a reduction through rings: in bulk where rows are multiples of
 /// 16 bytes and the target copies in bulk, and by cp.async where they are multiples of 4 bytes. LayerNorm's gradient over 4092 columns
 /// reaches 2816 GB/s by cp.async and 2463 without a ring, over 4090 columns 2603 and 2387 (H100, a copy 2990); copies of single elements
@@ -78,6 +81,37 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     // Each thread waits for the copies by cp.async that it has issued itself.
     ringed.producer_warps = i64::from(ringed.bring == CopyMechanism::Bulk);
     Some(ringed)
+}
+
+/// Returns the variant of a walk through a ring in which two groups of consumers take its steps in turns, where an SM has shared memory for
+/// one such CTA alone, so that no second CTA computes while the warps of the first one wait for each other. `None` for other walks, whose
+/// CTAs do the same for each other.
+pub fn in_turns(facts: &Facts, ringed: &Mapping, target: &Target) -> Option<Mapping> {
+    let stage = bytes(facts, ringed);
+    let taken = |stages: i64| stages.unsigned_abs() * stage + u64::from(SHARED_OF_CTA);
+    let fits_twice = 2 * taken(ringed.stages) <= u64::from(target.shared_per_sm);
+    if fits_twice || ringed.producer_warps == 0 || ringed.ctas_per_cluster() > 1 {
+        return None;
+    }
+    let turns = Mapping {
+        consumer_groups: GROUPS,
+        stages: ringed.stages + ringed.stages % GROUPS,
+        ..ringed.clone()
+    };
+    let dims = spreads(facts, &turns);
+    let accumulating = facts.reductions.iter().filter(|reduction| {
+        dims.iter()
+            .zip(&reduction.over)
+            .any(|(dim, over)| *over && dim.is_looped)
+    });
+    let handed = accumulating.map(|reduction| {
+        let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
+        kept.map(|dim| dims[dim].tile).product::<u64>() * reduction.bytes
+    });
+    let of_cta = taken(turns.stages) + handed.sum::<u64>();
+    let has_room =
+        of_cta <= u64::from(target.shared_per_cta) && turns.all_warps() * WARP_SIZE <= THREADS_PER_CTA;
+    has_room.then_some(turns)
 }
 
 /// Returns the bytes of shared memory in which warps that own different rows combine their accumulators once the walk has ended:

@@ -71,6 +71,9 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
         }
         Instruction::Atomic { .. } => atomic(context, instruction),
         Instruction::GridDependencyWait => vec![Variant::dropped("drop the wait")],
+        // Without it others wait for registers. How many a thread needs is up to the assembler, which would spill where it may
+        // not take more, so that an increase is no matter of order.
+        Instruction::SetMaxRegisters { increase: false, .. } => vec![Variant::dropped("keep the registers")],
         _ => Vec::new(),
     }
 }

@@ -14,7 +14,7 @@
 // barrier, because the CTA's barrier would wait for the producer too.
 // CHECK-LABEL: gpu.func @ring
 gpu.module @ring {
-  gpu.func @ring(%x: memref<?x5000xbf16>, %y: memref<?xf32>) kernel attributes {gl.num_warps = 9 : i64} {
+  gpu.func @ring(%x: memref<?x5000xbf16>, %y: memref<?xf32>) kernel attributes {gl.num_warps = 12 : i64} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
@@ -36,8 +36,8 @@ gpu.module @ring {
     gl.fence_mbarrier_init
     gl.barrier
 
-    // CHECK: gl.warp_specialize warps [1, 8] registers [24, 128] {
-    gl.warp_specialize warps [1, 8] registers [24, 128] {
+    // CHECK: gl.warp_specialize warps [4, 8] registers [24, 128] {
+    gl.warp_specialize warps [4, 8] registers [24, 128] {
       scf.for %m = %first to %rows step %ctas iter_args(%turn = %c0) -> (index) {
         %end = scf.for %c = %c0 to %chunks step %c1 iter_args(%k = %turn) -> (index) {
           %stage = arith.remui %k, %c3 : index

@@ -713,6 +713,26 @@ func.func @warp_specialize_c2() {
 
 // -----
 
+func.func @warp_specialize_c3() {
+  // expected-error @+1 {{expected whole warpgroups of 4 warps where registers are handed over, got 1 warps}}
+  gl.warp_specialize warps [4, 1] registers [112, 24] {
+    gl.barrier id 1 threads 128
+  }, {
+  }
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @of_group_c1(%t: tensor<32xf32, #layout>) {
+  // expected-error @+1 {{expected a group from 1 on, got 0}}
+  %0 = gl.of_group 0, %t : tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
 func.func private @shared_linear_c1(!gl.memdesc<2x4xf32,
   // expected-error @+2 {{expected bases of one coordinate per axis}}
   // expected-error @+1 {{failed to parse Gl_MemDescType parameter 'layout'}}

@@ -263,6 +263,13 @@ func.func @warp_specialize() {
   return
 }
 
+// CHECK-LABEL: func.func @of_group
+func.func @of_group(%t: tensor<2x1024xf32, #row>) -> tensor<2x1024xf32, #row> {
+  // CHECK: gl.of_group 1, %{{.*}} : tensor<2x1024xf32, #{{.*}}>
+  %0 = gl.of_group 1, %t : tensor<2x1024xf32, #row>
+  return %0 : tensor<2x1024xf32, #row>
+}
+
 // A slice layout is identified by where it places elements, however it is written, and may have no axis left.
 // CHECK-LABEL: func.func @slices
 // CHECK-SAME: (%[[X:.*]]: tensor<2x1024xf32, #gl.blocked<{{.*}}>>)

@@ -44,8 +44,15 @@ func.func @schedule_c2_cluster() attributes {
 // -----
 
 func.func @schedule_c3() attributes {
-  // expected-error @+1 {{expected at least one stage and no negative number of unrolled bytes, producer warps or CTAs, got 0, 0, 0 and 0}}
+  // expected-error @+1 {{expected at least one stage and one consumer group, got 0 and 1}}
   a = #norm.schedule<spread = [[grid]], stages = 0>
+} { return }
+
+// -----
+
+func.func @schedule_c3_negative() attributes {
+  // expected-error @+1 {{expected no negative number of unrolled bytes, producer warps or CTAs, got 0, -1 and 0}}
+  a = #norm.schedule<spread = [[grid]], producer_warps = -1>
 } { return }
 
 // -----
@@ -109,6 +116,13 @@ func.func @schedule_c7_order() attributes {
 func.func @schedule_c7_keyword() attributes {
   // expected-error @+1 {{expected split, cluster, loop, warp or lane, got 'thread'}}
   a = #norm.schedule<spread = [[grid], [lane(32)]], merge_reductions = [thread]>
+} { return }
+
+// -----
+
+func.func @schedule_c8() attributes {
+  // expected-error @+1 {{expected producer_registers to be 0 or a multiple of 8 from 24 to 240, got 20}}
+  a = #norm.schedule<spread = [[grid]], producer_registers = 20>
 } { return }
 
 // -----

@@ -133,7 +133,7 @@ mod tests {
     use crate::case::{Case, Keep, Op, Schedule};
     use crate::source::named::Call;
     use crate::table::dependent::{LOADED, PRODUCED};
-    use crate::table::{WEIGHTED, plain};
+    use crate::table::{WEIGHTED, plain, rings};
 
     fn scheduled(op: Op, columns: i64, schedule: Schedule) -> Case {
         let mut case = plain(op, BF16, columns);
@@ -384,6 +384,32 @@ mod tests {
         let mut case = plain(Op::Named(&RING), F32, 256);
         case.run.rows = 13;
         exchanges_are_caught(&case, 20);
+    }
+
+    /// Two groups of consumers take steps in turns, several each, and get the registers of the producers. Each barrier of a group is its own,
+    /// and the first group waits for what the second one has accumulated.
+    #[test]
+    fn each_part_of_steps_taken_in_turns_is_missed() {
+        const TURNS: Call = Call {
+            schedule: Some(
+                "spread = [[loop, grid(2)], [warp(4), lane(32), vector(4)]], keep = [shared, none], bring = bulk, stages = 2, \
+                 producer_warps = 4, producer_registers = 24, consumer_groups = 2, min_ctas_per_sm = 1",
+            ),
+            ..SHARED_ROWS
+        };
+        let mut case = plain(Op::Named(&TURNS), F32, 512);
+        case.run.rows = 13;
+        exchanges_are_caught(&case, 30);
+        const ACCUMULATED: Call = Call {
+            schedule: Some(
+                "spread = [[loop, split(2)], [warp(2), lane(32), vector(4)]], \
+                 keep = [shared, shared, none, none, none, none], bring = bulk, stages = 2, producer_warps = 1, consumer_groups = 2",
+            ),
+            ..rings::RMS
+        };
+        let mut case = plain(Op::Named(&ACCUMULATED), F32, 256);
+        case.run.rows = 13;
+        exchanges_are_caught(&case, 30);
     }
 
     #[test]

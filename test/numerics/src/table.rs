@@ -17,7 +17,7 @@ mod points;
 mod prefetched;
 mod quantization;
 mod reductions;
-mod rings;
+pub(crate) mod rings;
 mod scans;
 mod schedules;
 mod sent;

@@ -110,6 +110,10 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
         let bound = IntegerAttribute::new(IntegerType::new(context, 32).into(), bound);
         attributes.push(("nvvm.minctasm", bound.into()));
     }
+    if let Some(start) = integer_of(kernel, attribute::START_REGISTERS) {
+        let start = IntegerAttribute::new(IntegerType::new(context, 32).into(), start);
+        attributes.push(("nvvm.maxnreg", start.into()));
+    }
 
     let shared = integer_of(kernel, attribute::SHARED_BYTES).unwrap_or(0);
     let dynamic = if shared > STATIC_SHARED_LIMIT { shared } else { 0 };

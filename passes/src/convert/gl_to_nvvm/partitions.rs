@@ -4,16 +4,23 @@
 //! in. Neighbouring ops of one thread share a branch. A shuffle makes the warp's number uniform, so that ptxas knows that whole
 //! warps branch. In a partition of one warp the thread is that of `elect.sync`, which costs no loop around a bulk copy, as a
 //! comparison of thread ids does (seen in SASS of ptxas 13.0).
+//!
+//! In a partition, layouts and one-thread ops count threads from the partition's first one. The conversion knows only the CTA's
+//! thread ids, so it leaves them to [`count_threads_from_partitions`], which subtracts the first thread.
 
 use melior::ir::{
     Attribute, BlockLike, BlockRef, OperationRef, Region, RegionLike, Type, Value, ValueLike,
-    operation::OperationLike, r#type::IntegerType,
+    attribute::IntegerAttribute, operation::OperationLike, r#type::IntegerType,
 };
 use mlir_sys::mlirOperationMoveBefore;
-use norma_dialects::gl::{
-    AsyncCopyOp, BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp, FenceMBarrierInitOp,
-    MBarrierExpectOp, MBarrierInitOp, MemDescIndexOp, MemDescReshapeOp, TensorLoadOp, TensorMapOp,
-    TensorStoreOp, WarpSpecializeOp,
+use norma_dialects::{
+    attributes::kernel as kernel_attribute,
+    gl::{
+        AsyncCopyOp, BarrierOp, BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp,
+        FenceMBarrierInitOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MemDescIndexOp,
+        MemDescReshapeOp, TensorLoadOp, TensorMapOp, TensorStoreOp, WarpSpecializeOp,
+    },
+    integer_of,
 };
 use norma_targets::WARP_SIZE;
 
@@ -23,8 +30,14 @@ use crate::mlir::{
     control_flow,
     diagnostic::Diagnostic,
     pass::PassError,
-    region, types, walk,
+    region, types,
+    values::users,
+    walk,
 };
+
+/// On the branch to a partition that does not begin with the CTA's first warp, the number of its first warp, an i64.
+const FIRST_WARP: &str = "gl.first_warp";
+const THREAD_ID: &str = "nvvm.read.ptx.sreg.tid.x";
 
 /// The warps that run a block: the first one's number, and how many there are.
 #[derive(Clone, Copy)]
@@ -40,6 +53,41 @@ pub(super) fn lower<'c: 'a, 'a>(kernel: OperationRef<'c, 'a>, warps: i64) -> Res
         count: warps,
     };
     block(walk::entry_block(kernel)?, whole)
+}
+
+/// Makes the thread ids in each partition of a converted kernel count from the partition's first thread.
+pub(super) fn count_threads_from_partitions<'c: 'a, 'a>(
+    kernel: OperationRef<'c, 'a>,
+) -> Result<(), PassError<'c>> {
+    for branch in walk::named(kernel, "scf.if") {
+        let Some(first) = integer_of(branch, FIRST_WARP) else {
+            continue;
+        };
+        let ops = walk::in_block(walk::entry_block(branch)?).into_iter();
+        let ids = ops
+            .flat_map(walk::pre_order)
+            .filter(|op| walk::has_name(*op, THREAD_ID));
+        for id in ids.collect::<Vec<_>>() {
+            let of_cta: Value<'c, 'a> = id.result(0)?.into();
+            let users = users(of_cta);
+            let b = Builder::after(id);
+            let narrow = of_cta.r#type();
+            let of_partition = b.value(
+                "arith.subi",
+                &[of_cta, b.integer(narrow, first * WARP_SIZE)],
+                narrow,
+            );
+            for user in users {
+                let operands = user
+                    .operands()
+                    .map(|operand| if operand == of_cta { of_partition } else { operand })
+                    .collect::<Vec<_>>();
+                b.set_operands(user, &operands);
+            }
+        }
+        Builder::before(branch).remove_attribute(branch, FIRST_WARP);
+    }
+    Ok(())
 }
 
 fn block<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), PassError<'c>> {
@@ -109,13 +157,13 @@ fn is_pure_scalar(op: OperationRef<'_, '_>) -> bool {
     is_known && op.results().all(|result| !types::is_tensor(result.r#type()))
 }
 
-/// Whether the thread is the one that executes the one-thread ops of its partition.
+/// Whether the thread is the one that executes the one-thread ops of its partition: its first, whose id there is 0.
 fn elected<'c: 'a, 'a>(b: &Builder<'c, 'a>, warps: Warps) -> Result<Value<'c, 'a>, PassError<'c>> {
     if warps.count == 1 && warps.first > 0 {
         return Ok(b.value("nvvm.elect.sync", &[], integer(b, 1)));
     }
-    let thread = b.value("nvvm.read.ptx.sreg.tid.x", &[], integer(b, 32));
-    let first = b.integer(integer(b, 32), warps.first * WARP_SIZE);
+    let thread = b.value(THREAD_ID, &[], integer(b, 32));
+    let first = b.integer(integer(b, 32), 0);
     Ok(compare_integers(b, IntegerPredicate::Equal, thread, first))
 }
 
@@ -132,10 +180,7 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
         );
         return Err(Diagnostic::user(location, message).into());
     }
-    if specialize.registers().is_some() {
-        let message = "registers handed from warps to warps; supported: partitions that share them evenly";
-        return Err(Diagnostic::unsupported(location, message).into());
-    }
+    let changes = register_changes(specialize, &counts)?;
     let b = Builder::before(op);
     let warp = warp_number(&b)?;
     let mut first = 0;
@@ -145,11 +190,17 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
         let body_block = body
             .first_block()
             .ok_or_else(|| Diagnostic::internal(location, "expected a partition with a body"))?;
-        if first > 0 {
-            refuse_tiles(op, index)?;
-        }
         refuse_shared_copies(body_block)?;
-        block(body_block, Warps { first, count: *count })?;
+        let change = changes.get(index).copied().flatten();
+        let is_for_one = first > 0 && *count > 1 && is_for_one_warp(body_block);
+        let running = if is_for_one { 1 } else { *count };
+        block(
+            body_block,
+            Warps {
+                first,
+                count: running,
+            },
+        )?;
         Builder::at_end(body_block, location).op("scf.yield", &[], &[]);
         let is_here = compare_integers(
             &inside,
@@ -157,7 +208,11 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
             warp,
             inside.integer(integer(&inside, 32), first + count),
         );
-        let then = region::taken_from(body);
+        let body = region::taken_from(body);
+        let (then, of_first) = match is_for_one {
+            true => (region::of_block(&[]), Some(body)),
+            false => (body, None),
+        };
         let is_last = index + 1 == counts.len();
         let others = if is_last {
             Region::new()
@@ -165,6 +220,20 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
             region::of_block(&[])
         };
         let branch = inside.op_with("scf.if", &[is_here], &[], &[], vec![then, others]);
+        let start = walk::entry_block(branch)?;
+        if let Some(change) = change {
+            change.build(&Builder::at_start(start, location))?;
+        }
+        if let Some(of_first) = of_first {
+            let b = Builder::at_end(start, location);
+            let behind = b.integer(integer(&b, 32), first + 1);
+            let is_first = compare_integers(&b, IntegerPredicate::UnsignedLess, warp, behind);
+            b.op_with("scf.if", &[is_first], &[], &[], vec![of_first, Region::new()]);
+            b.op("scf.yield", &[], &[]);
+        }
+        if first > 0 {
+            inside.set_attribute(branch, FIRST_WARP, inside.i64_attribute(first));
+        }
         if !is_last {
             let others = branch
                 .region(1)?
@@ -179,18 +248,74 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
     Ok(())
 }
 
-/// Refuses tiles in partition `index`, which is not the first: layouts count warps from the CTA's first one.
-fn refuse_tiles<'c>(specialize: OperationRef<'c, '_>, index: usize) -> Result<(), PassError<'c>> {
-    let Some(body) = specialize.region(index)?.first_block() else {
-        return Ok(());
-    };
-    for op in walk::in_block(body).into_iter().flat_map(walk::pre_order) {
-        if op.results().any(|result| types::is_tensor(result.r#type())) {
-            let message = "tiles in a partition that does not begin with the CTA's first warp; supported: in the first partition";
-            return Err(Diagnostic::unsupported(op.location(), message).into());
-        }
+/// A change of the number of registers that the threads of a partition have.
+#[derive(Clone, Copy)]
+struct RegisterChange {
+    registers: i64,
+    is_more: bool,
+}
+
+impl RegisterChange {
+    /// Builds the change, which all warps of a warpgroup execute.
+    fn build<'c: 'a, 'a>(self, b: &Builder<'c, 'a>) -> Result<(), PassError<'c>> {
+        let action = match self.is_more {
+            true => "#nvvm<action increase>",
+            false => "#nvvm<action decrease>",
+        };
+        let action = Attribute::parse(b.context(), action)
+            .ok_or_else(|| Diagnostic::internal(b.location(), "no change of registers"))?;
+        let count = IntegerAttribute::new(integer(b, 32), self.registers);
+        let attributes = [("regCount", count.into()), ("action", action)];
+        b.op_with("nvvm.setmaxregister", &[], &[], &attributes, Vec::new());
+        Ok(())
     }
-    Ok(())
+}
+
+/// Returns by partition how its threads change the registers that they start with; none where the partitions share them evenly.
+fn register_changes<'c>(
+    specialize: WarpSpecializeOp<'c, '_>,
+    warps: &[i64],
+) -> Result<Vec<Option<RegisterChange>>, PassError<'c>> {
+    let Some(registers) = specialize.registers() else {
+        return Ok(Vec::new());
+    };
+    let op = specialize.op();
+    let refused = |message: String| Err(Diagnostic::user(op.location(), message).into());
+    let kernel = walk::enclosing(op, "gpu.func");
+    let Some(start) = kernel.and_then(|kernel| integer_of(kernel, kernel_attribute::START_REGISTERS)) else {
+        return refused(
+            "expected a kernel with gl.start_registers where registers are handed over".to_owned(),
+        );
+    };
+    let held: i64 = warps
+        .iter()
+        .zip(&registers)
+        .map(|(warps, each)| warps * each)
+        .sum();
+    let all = start * warps.iter().sum::<i64>();
+    if held > all {
+        return refused(format!(
+            "expected partitions that hold at most the {all} registers that the lanes of their warps start with, got {held}"
+        ));
+    }
+    let change = |registers: i64| {
+        (registers != start).then_some(RegisterChange {
+            registers,
+            is_more: registers > start,
+        })
+    };
+    Ok(registers.iter().map(|registers| change(*registers)).collect())
+}
+
+/// Whether only one thread of a partition has anything to do but wait. Its first warp alone runs it then: the others of a warpgroup could
+/// fall behind the thread that issues copies by a whole phase of an mbarrier, and wait for it forever.
+fn is_for_one_warp(partition: BlockRef<'_, '_>) -> bool {
+    let mut ops = walk::in_block(partition).into_iter().flat_map(walk::pre_order);
+    ops.all(|op| {
+        BarrierOp::from_op(op).is_none()
+            && MBarrierArriveOp::from_op(op).is_none()
+            && op.results().all(|result| !types::is_tensor(result.r#type()))
+    })
 }
 
 /// Refuses `cp.async` in a partition: all warps of a kernel share such a copy.
@@ -208,7 +333,7 @@ fn refuse_shared_copies<'c>(partition: BlockRef<'c, '_>) -> Result<(), PassError
 /// The warp's number, as a value that ptxas knows to be uniform.
 fn warp_number<'c: 'a, 'a>(b: &Builder<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
     let narrow = integer(b, 32);
-    let thread = b.value("nvvm.read.ptx.sreg.tid.x", &[], narrow);
+    let thread = b.value(THREAD_ID, &[], narrow);
     let bits = b.integer(narrow, i64::from(WARP_SIZE.ilog2()));
     let warp = b.value("arith.shrui", &[thread, bits], narrow);
     let kind = Attribute::parse(b.context(), "#nvvm<shfl_kind idx>")

@@ -6,7 +6,7 @@ use norma_targets::{REGISTER_UNIT, SHARED_OF_CTA, SM_90A, Target};
 
 use super::{
     accesses::AccessUse,
-    instructions,
+    handed_over, instructions,
     mapped::Mapped,
     measured::{BYTES_IN_FLIGHT, SQUEEZED, WARP},
     registers,
@@ -31,7 +31,7 @@ impl<'a> Candidate<'a> {
     pub(super) fn of(mapped: Mapped<'a>, target: &'a Target, assembled: Option<u64>) -> Option<Self> {
         let registers = assembled.unwrap_or_else(|| registers::estimate(&mapped));
         let registers = registers.next_multiple_of(REGISTER_UNIT);
-        let by_registers = |registers| target.resident_ctas(mapped.threads_with_producers(), registers);
+        let by_registers = |registers| handed_over::resident(&mapped, target, registers);
         let held = match (
             by_registers(registers),
             u64::try_from(mapped.mapping.min_ctas_per_sm),
@@ -88,7 +88,7 @@ impl<'a> Candidate<'a> {
 
     /// Warps of an SM that compute at a time.
     pub(super) fn warps(&self) -> f64 {
-        self.resident_now() * self.mapped.threads() as f64 / WARP as f64
+        self.resident_now() * self.mapped.groups() * self.mapped.threads() as f64 / WARP as f64
     }
 
     /// SMs of the target's part.
@@ -150,7 +150,7 @@ fn squeezed(registers: u64) -> u64 {
 }
 
 /// Returns the number of CTAs whose rings fit in an SM's shared memory.
-fn by_shared_memory(mapped: &Mapped<'_>, target: &Target) -> u64 {
+pub(super) fn by_shared_memory(mapped: &Mapped<'_>, target: &Target) -> u64 {
     let shared = u64::from(target.shared_per_sm);
     let held = mapped
         .ring_bytes()

@@ -6,7 +6,7 @@ use super::{
     super::{facts::Facts, mapping::Mapping},
     Cost, TERMS, accesses,
     candidate::Candidate,
-    instructions, launches,
+    handed_over, instructions, launches,
     mapped::Mapped,
 };
 
@@ -38,6 +38,14 @@ impl<'a> Kernel<'a> {
     {
         let mapped = Mapped::of(self.facts, mapping, self.read, self.bytes);
         Candidate::of(mapped, self.target, assembled)
+    }
+
+    /// The variant of a mapping whose producers hand registers over, if an SM then holds more CTAs. A mapping of which an SM holds no CTA
+    /// with equal shares has none: what such walks reach is not measured.
+    pub(super) fn handed_over(&self, mapping: &Mapping, assembled: Option<u64>) -> Option<Mapping> {
+        let candidate = self.candidate(mapping, assembled)?;
+        let (registers, resident) = (candidate.registers, candidate.resident);
+        handed_over::variant(&candidate.mapped, self.target, registers, resident)
     }
 }
 

@@ -37,7 +37,7 @@ impl<'a> Mapped<'a> {
         }
     }
 
-    /// Threads of a CTA that hold parts of the tile.
+    /// Threads of a CTA that hold parts of one tile.
     pub(super) fn threads(&self) -> u64 {
         self.mapping.threads() as u64
     }
@@ -50,9 +50,14 @@ impl<'a> Mapped<'a> {
             .product()
     }
 
-    /// Threads of a CTA, with those of producer warps.
-    pub(super) fn threads_with_producers(&self) -> u64 {
-        self.threads() + self.mapping.producer_warps.unsigned_abs() * WARP
+    /// Threads of a CTA, of all groups of consumers and of producer warps.
+    pub(super) fn all_threads(&self) -> u64 {
+        self.mapping.all_warps().unsigned_abs() * WARP
+    }
+
+    /// Groups of threads that take steps in turns, each with a part of the tile for each of its threads.
+    pub(super) fn groups(&self) -> f64 {
+        self.mapping.consumer_groups as f64
     }
 
     /// Bytes of the rings in shared memory through which a CTA's tiles come; `None` where threads load them themselves.
@@ -216,12 +221,6 @@ impl<'a> Mapped<'a> {
             over.map(|dim| self.dims[dim].warps).product::<u64>()
         };
         self.facts.reductions.iter().map(warps).max().unwrap_or(1)
-    }
-
-    /// Groups of warps of a CTA that have different steps' points of the dims that it walks over: different rows of a tile.
-    pub(super) fn groups_of_walk(&self) -> u64 {
-        let walked = self.dims.iter().filter(|dim| dim.is_looped);
-        walked.map(|dim| dim.warps).product()
     }
 
     /// CTAs that share the points of a reduced dim.

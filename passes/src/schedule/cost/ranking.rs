@@ -129,6 +129,13 @@ fn judged<T>(
         }));
     };
     for mapping in candidates {
+        let known = assembled.get(&mapping).copied().flatten();
+        if let Some(handed_over) = kernel.handed_over(&mapping, known)
+            && let Some(expected) = kernel.candidate(&handed_over, known)
+        {
+            let found = judge(&expected);
+            add(handed_over, found);
+        }
         let Some(expected) = kernel.candidate(&mapping, None) else {
             continue;
         };

@@ -1,6 +1,7 @@
 //! The choices of the cost model, held to what was measured.
 
 mod search;
+mod specialized;
 mod terms;
 
 use std::collections::BTreeSet;

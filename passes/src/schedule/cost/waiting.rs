@@ -46,10 +46,9 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Lifetimes of a walk through a ring, whose tiles arrive while it computes. A step takes its CTA [`RING_STEP_US`], in which warps
-/// wait for one another, and the time in which the SM issues its instructions. The CTAs on an SM hide each other's waiting, and so do
-/// the groups of warps of a CTA that have different rows, which meet at barriers of their own. But the SM has to issue the
-/// instructions of all of them and to move all of their bytes, and the CTAs of a second wave wait as long again. An exchange between
-/// the CTAs of a cluster takes longer the more CTAs share their SMs.
+/// wait for one another, and the time in which the SM issues its instructions. The CTAs on an SM hide each other's waiting, but the
+/// SM has to issue the instructions of all of them and to move all of their bytes, and the CTAs of a second wave wait as long
+/// again. Groups of consumers in a CTA hide each other's waiting as CTAs do, and share its steps. An exchange between the CTAs of a cluster takes longer the more CTAs share their SMs.
 fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     let dims = candidate.mapped.dims.iter();
     let steps = dims
@@ -63,9 +62,9 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
         ..=RING_PAIR => RING_PAIR_EXCHANGE_US * resident,
         _ => RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER),
     };
-    let of_cta_us = steps * RING_STEP_US + exchanges * exchange_us;
-    let groups = resident * candidate.mapped.groups_of_walk() as f64;
-    let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / groups;
+    let groups = candidate.mapped.groups();
+    let of_cta_us = steps * RING_STEP_US / groups + exchanges * exchange_us;
+    let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / (resident * groups);
     let ideal_us = candidate.ideal_us();
     longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
 }

@@ -8,9 +8,10 @@ use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
 
 use super::{
     super::{mapping::Mapping, reason::Reason, tensor_maps},
-    UNROLLED_ELEMENTS, apply, has_steps, size_of,
+    UNROLLED_ELEMENTS, apply, has_steps, size_of, specialized,
 };
 use crate::{
+    gl::hand_over::WARPGROUP,
     kernel::{
         homomorphism, nests,
         space::{DimSet, Space},
@@ -146,6 +147,7 @@ pub(super) fn check_applied(
     before: &dyn Fn(usize) -> i64,
 ) -> Result<(), Reason> {
     check_brought(space, mapping, before)?;
+    specialized::check(space, mapping, before)?;
     check_scans(space, mapping)?;
     check_counting(space, mapping)?;
     if mapping.keep.len() > 1 && mapping.keep.len() != space.buffers.len() {
@@ -281,9 +283,9 @@ fn check_brought(
         }
         CopyMechanism::Bulk | CopyMechanism::CpAsync | CopyMechanism::Tensor => {}
     }
-    if mapping.producer_warps > 1 {
+    if ![0, 1, WARPGROUP].contains(&mapping.producer_warps) {
         return Err(Reason::unsupported(format!(
-            "producer_warps = {}; supported: 0 and 1",
+            "producer_warps = {}; supported: 0, 1 and {WARPGROUP}",
             mapping.producer_warps
         )));
     }
@@ -295,10 +297,10 @@ fn check_brought(
              needed; supported: 0"
         )));
     }
-    if mapping.threads() + mapping.producer_warps * WARP_SIZE > THREADS_PER_CTA {
+    let threads = mapping.all_warps().saturating_mul(WARP_SIZE);
+    if threads > THREADS_PER_CTA {
         return Err(Reason::wrong(format!(
-            "expected at most {THREADS_PER_CTA} threads with those of producer warps, got {}",
-            mapping.threads() + mapping.producer_warps * WARP_SIZE
+            "expected at most {THREADS_PER_CTA} threads with those of producer warps, got {threads}"
         )));
     }
     if mapping.aligned_dim.is_some() {

@@ -7,7 +7,7 @@ use crate::case::{Case, Op};
 use crate::source::named::Call;
 use norma_bundle::Element::{self, BF16, F16, F32};
 
-pub(super) const RMS: Call = Call {
+pub(crate) const RMS: Call = Call {
     name: "rms_norm_grad through rings",
     op: "rms_norm_grad",
     operands: &[("dy", "?xNxX"), ("weight", "NxX"), ("rstd", "?xA")],
@@ -140,9 +140,47 @@ const WALKS_BY_BOXES: &[(Call, i64)] = &[
     ),
 ];
 
+/// The same by groups of consumers that take the steps in turns, and by consumers that get the registers of a warpgroup of producers. Steps
+/// are as many as groups and one more, fewer than groups, and none.
+const WALKS_IN_TURNS: &[(Call, i64)] = &[
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(3)], [register(4), warp(2), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none], bring = bulk, stages = 4, producer_warps = 1, consumer_groups = 2",
+            ),
+            ..RMS
+        },
+        3,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(2), warp(2)], [register(4), warp(2), lane(32), vector(8)]], \
+                 keep = [shared, none, none, none, none, none, none, none], bring = tensor, stages = 3, producer_warps = 4, \
+                 producer_registers = 24, consumer_groups = 3, min_ctas_per_sm = 1",
+            ),
+            ..LAYER
+        },
+        4,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(3)], [register(2), warp(4), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none], bring = bulk, stages = 3, producer_warps = 4, \
+                 producer_registers = 40, min_ctas_per_sm = 2",
+            ),
+            ..RMS
+        },
+        3,
+    ),
+];
+
 /// Every case: rows that the CTAs of a cluster share evenly, and rows that leave the last CTA fewer elements or none.
 pub(super) fn cases(cases: &mut Vec<Case>) {
     walks(cases, WALKS, &[(BF16, 2048), (BF16, 1288), (F32, 516)]);
+    walks(cases, WALKS_IN_TURNS, &[(BF16, 2048), (BF16, 1288), (F32, 516)]);
     walks(cases, WALKS_BY_BOXES, &[(BF16, 2048), (BF16, 1288), (F32, 516)]);
     walks(
         cases,

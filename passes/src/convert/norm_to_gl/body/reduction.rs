@@ -8,7 +8,7 @@ use melior::ir::{
     operation::OperationLike, r#type::IntegerType,
 };
 use norma_dialects::{
-    gl::{MaskOp, ReduceOp as TileReduceOp, YieldOp},
+    gl::{MaskOp, OfGroupOp, ReduceOp as TileReduceOp, YieldOp},
     norm::{ReduceKind, ReduceOp},
     op_name,
 };
@@ -88,10 +88,32 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             // There are no threads to combine: the partial results are scalars already.
             return self.define_results(reduce, &partial, axes);
         }
+        let partial = self.combine_groups(reduce, partial, axes)?;
         let across = reduced & axes;
         let tiles = self.reduce_axes(reduce, partial, &mut axes, across)?;
         let tiles = self.scalars_of(reduce, tiles, axes);
         self.define_results(reduce, &tiles, axes)
+    }
+
+    /// Combines the totals of all groups of consumers, in the order of the groups.
+    fn combine_groups(
+        &self,
+        reduce: ReduceOp<'c, 'a>,
+        own: Vec<Value<'c, 'a>>,
+        axes: Axes,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let mut combined = own.clone();
+        for group in 1..self.mapping.consumer_groups {
+            let others = own
+                .iter()
+                .map(|tile| {
+                    let other = OfGroupOp::build(self.b.location(), *tile, group)?;
+                    Ok(self.b.insert(other).result(0)?.into())
+                })
+                .collect::<Result<Vec<_>, PassError<'c>>>()?;
+            combined = self.combine(reduce, &combined, &others, axes)?;
+        }
+        Ok(combined)
     }
 
     /// The identity of each value, over the axes of the loop-carried total.
