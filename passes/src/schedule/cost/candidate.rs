@@ -63,9 +63,7 @@ impl<'a> Candidate<'a> {
 
     /// Whether an SM holds two CTAs, not one, if ptxas takes [`SQUEEZED`] of the registers that it is expected to take.
     pub(super) fn is_alone_unless_squeezed(&self) -> bool {
-        let held = self
-            .target
-            .resident_ctas(self.mapped.threads_with_producers(), squeezed(self.registers));
+        let held = handed_over::resident(&self.mapped, self.target, squeezed(self.registers));
         self.resident == 1
             && held.min(by_shared_memory(&self.mapped, self.target)) > 1
             && is_squeezable(&self.mapped)
