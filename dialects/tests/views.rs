@@ -112,6 +112,7 @@ fn a_builder_sets_segment_sizes_and_leaves_defaults_to_the_op() {
         Some(b),
         None,
         None,
+        None,
         Some(1.0e-5),
         None,
         row,
