@@ -240,7 +240,8 @@ mod tests {
         let mut options = CompileOptions::new(&SM_90A);
         assert_eq!(
             textual(Level::Kernel, Level::Scheduled, &options),
-            "norm-split-outputs,norm-select-schedule{target=sm_90a},norm-dispatch-schedules,norm-split-reductions,\
+            "norm-split-outputs,norm-stage-reductions{target=sm_90a},norm-normalize-space,\
+             norm-select-schedule{target=sm_90a},norm-dispatch-schedules,norm-split-reductions,\
              norm-split-outputs,norm-select-schedule{target=sm_90a splits=false}"
         );
         options.schedules = vec![
@@ -249,7 +250,9 @@ mod tests {
         ];
         assert_eq!(
             textual(Level::Kernel, Level::Scheduled, &options),
-            "norm-split-outputs,norm-select-schedule{target=sm_90a \
+            "norm-split-outputs,norm-stage-reductions{target=sm_90a \
+             given={#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>; f_0_finish=#norm.schedule<spread = [[grid]]>}},\
+             norm-normalize-space,norm-select-schedule{target=sm_90a \
              schedule={#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>; f_0_finish=#norm.schedule<spread = [[grid]]>} \
              absent=true},norm-dispatch-schedules,norm-split-reductions,norm-split-outputs,norm-select-schedule{target=sm_90a \
              schedule={f_0_finish=#norm.schedule<spread = [[grid]]>} splits=false}"

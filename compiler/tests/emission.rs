@@ -29,12 +29,14 @@ fn context() -> Context {
     context
 }
 
-/// A kernel whose body is statements over `%x`, a global pointer, and `%s`, a shared one.
+/// A kernel whose body is statements over `%x`, a global pointer, and `%s`, a shared one. ptxas knows its registers at entry, as
+/// `setmaxnreg` needs it.
 fn kernel(body: &str) -> String {
     format!(
         "gpu.module @m {{
            llvm.mlir.global internal @shared() {{addr_space = 3 : i32, alignment = 16 : i64}} : !llvm.array<64 x i32>
-           llvm.func @k(%x: !llvm.ptr<1>, %f: f32, %i: i32) attributes {{gpu.kernel, nvvm.kernel}} {{
+           llvm.func @k(%x: !llvm.ptr<1>, %f: f32, %i: i32) attributes {{gpu.kernel, nvvm.kernel,
+               nvvm.maxnreg = 128 : i32, nvvm.reqntid = array<i32: 128>}} {{
              %s = llvm.mlir.addressof @shared : !llvm.ptr<3>
              {body}
              llvm.return

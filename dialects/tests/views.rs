@@ -212,7 +212,14 @@ fn operands_and_results_are_found_by_their_names() {
         .iter()
         .map(|(name, values)| (*name, values.len()))
         .collect();
-    assert_eq!(found, [("x", 1), ("weight", 0), ("bias", 1), ("lengths", 0)]);
+    let expected = [
+        ("x", 1),
+        ("weight", 0),
+        ("bias", 1),
+        ("lengths", 0),
+        ("runtime_eps", 0),
+    ];
+    assert_eq!(found, expected);
     assert_eq!(operands[2].1[0], values.result(1).unwrap().into());
     let results = norm::results_by_name(op).unwrap();
     assert_eq!(

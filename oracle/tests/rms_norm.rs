@@ -178,7 +178,7 @@ fn calls_that_the_definition_does_not_allow_are_refused() {
             &[x.clone(), short],
             std::slice::from_ref(&y)
         ),
-        "in the definition, op 'rms_norm': expected 'weight' of shape [4], got [3]"
+        "in the definition, op 'rms_norm': expected 'weight' to broadcast to [2, 4], got [3]"
     );
     let only_x = |axes, offset| {
         refusal(

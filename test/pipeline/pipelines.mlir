@@ -20,7 +20,7 @@
 // ALL-NEXT:        norm-shard
 // ALL-NEXT:        norm-decompose
 // ALL-NEXT:        norm-form-computes
-// ALL-NEXT:        norm-fuse-computes{explain=false}
+// ALL-NEXT:        norm-fuse-computes{batch-invariant=false explain=false}
 // ALL-NEXT:        norm-form-kernels
 // ALL-NEXT:        norm-relax-divisions
 // ALL-NEXT:        canonicalize
@@ -31,7 +31,10 @@
 // ALL-NEXT:        norm-narrow-comparisons
 // KERNEL-NEXT:   {{^\)}}
 
-// SCHEDULED:       norm-select-schedule{{.*}} splits=true target=sm_90a}
+// SCHEDULED:       norm-split-outputs
+// SCHEDULED-NEXT:  norm-stage-reductions
+// SCHEDULED-NEXT:  norm-normalize-space
+// SCHEDULED-NEXT:  norm-select-schedule{{.*}} splits=true target=sm_90a}
 // SCHEDULED-NEXT:  norm-dispatch-schedules
 // SCHEDULED-NEXT:  norm-split-reductions
 // SCHEDULED-NEXT:  norm-split-outputs

@@ -43,7 +43,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormFormCom
             sizes: Sizes::of(block)?,
             constants: HashMap::new(),
         };
-        extract_constants(block);
+        extract_constants(block)?;
         for op in walk::in_block(block) {
             if former.form(op)? {
                 cx.count(NormFormComputesStatistic::NumFormed, 1);
@@ -94,14 +94,14 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
 }
 
 /// Replaces numbers that are extracted from constant tensors by constants, before those tensors become programs.
-fn extract_constants(block: BlockRef<'_, '_>) {
+fn extract_constants<'c>(block: BlockRef<'c, '_>) -> PassResult<'c> {
     for op in walk::in_block(block) {
-        let result = op.result(0).map(|result| result.r#type());
-        if let (Some(value), Ok(ty)) = (function_scalars::extracted(op), result) {
+        if let Some(value) = function_scalars::extracted(op) {
             let b = Builder::before(op);
-            b.replace(op, &[b.constant(value, ty)]);
+            b.replace(op, &[b.constant(value, op.result(0)?.r#type())]);
         }
     }
+    Ok(())
 }
 
 /// Erases unused ops that computed sizes of tensors or scalars.

@@ -67,7 +67,7 @@ pub(crate) struct Cta {
     pub visits: HashMap<Agent, (Time, SiteId, u32)>,
     /// The joined clocks of its threads that have ended; kept only if the cluster has other CTAs.
     pub ended: Clock,
-    /// Registers that no warp holds.
+    /// Registers that warps have given up by `setmaxnreg`.
     pub free_registers: i64,
     pub warp_instructions: u64,
 }

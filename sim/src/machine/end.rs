@@ -32,11 +32,8 @@ impl Machine<'_> {
         // Lanes that wait for the ended ones need not any more.
         warp.wake(|wait| matches!(wait, Wait::Lanes(_)));
         if warp.live() == 0 {
-            cta.free_registers += i64::from(warp.register_count) * LANES as i64;
+            // The PTX ISA does not say that those of a warp that ended can be taken by others, so that they do not count as free.
             warp.registers = Vec::new();
-            for warp in &mut cta.warps {
-                warp.wake(|wait| *wait == Wait::Registers);
-            }
         }
         if cta.has_exited() {
             self.check_copies_into(at);
