@@ -75,8 +75,7 @@ fn empty_tensors_compile_or_are_refused_by_the_verifier() {
         match op.mnemonic {
             "group_norm" | "group_norm_grad" => {
                 let refusal = without_columns.unwrap_err();
-                let expected =
-                    "expected one group, or groups that divide a static number of channels above 0, got 1 groups";
+                let expected = "expected one group, or groups that divide a static number of channels above 0, got 1 groups";
                 assert!(refusal.contains(expected), "{refusal}");
             }
             "top_k" => {

@@ -172,14 +172,7 @@ fn scatter_specials(element: Element, count: usize, random: &mut Random, bytes: 
     // No huge finite numbers: their squares overflow in f32, as kernels compute, but not in the f64 reference. Nor the smallest
     // subnormal: a product with it may be 0 in f32, and then infinity times that is NaN, but not in the reference.
     let subnormal = element.ulp(0.0) / element.ulp(1.0) / 2.0;
-    let specials = [
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        0.0,
-        -0.0,
-        subnormal,
-    ];
+    let specials = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, subnormal];
     let mut put = |at: usize, special: f64| {
         let size = element.bytes();
         let pattern = element.encode_float(special).to_le_bytes();

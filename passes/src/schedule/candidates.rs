@@ -15,7 +15,7 @@ use norma_targets::{ACCESS_BYTES, THREADS_PER_CTA, Target, WARP_SIZE};
 use vectors::{Vectors, vectors};
 
 use super::{
-    facts::{Dim, Facts, Reduction, Use},
+    facts::{Access, Dim, Facts, Reduction, Use},
     mapping::{Factor, Mapping},
     rings,
     spread::spreads,
@@ -314,6 +314,8 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
         .filter(|dim| !facts.dims[*dim].is_revisited || ctas < sms)
         .max_by_key(|dim| (!facts.dims[*dim].is_revisited, facts.dims[*dim].extent));
     let mut splits = vec![1];
+    let is_walk = splittable.is_some_and(|dim| facts.dims[dim].usage == Use::Both);
+    let walks_row_by_row = is_walk && splittable.is_some_and(|dim| tile[dim] == Extent::ONE);
     if let Some(dim) = splittable {
         let steps = facts.dims[dim].extent.div_ceil(tile[dim].points());
         // A split whose parts are known to be single points is refused.
@@ -321,7 +323,6 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             true => steps.div_ceil(2),
             false => steps,
         };
-        let is_walk = facts.dims[dim].usage == Use::Both;
         if ctas < 4 * sms || is_walk {
             if is_walk {
                 splits.clear();
@@ -383,10 +384,11 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             mapping.merge_reductions = of_parts.into_iter().chain(levels.iter().copied()).collect();
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
             let is_held = widest >= ACCESS_BYTES as u64 && looped.is_empty();
+            let ringed = rings::ringed(facts, &mapping, target);
+            let is_held_walk = walks_row_by_row && !is_revisited && ringed.is_none();
             // If a row is split, another kernel rereads its parts, and a ring would serve nothing. Rings of clusters are split
             // otherwise (`clusters`).
             if !is_shared && mapping.ctas_per_cluster() == 1 {
-                let ringed = rings::ringed(facts, &mapping, target);
                 let in_turns = ringed
                     .as_ref()
                     .and_then(|ringed| rings::in_turns(facts, ringed, target));
@@ -402,7 +404,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
                     .map(|dim| facts.dims[*dim].extent.div_ceil(tile[*dim].points()));
                 all.extend(unrolled(facts, &mapping, steps.product::<u64>().div_ceil(split)));
             }
-            if is_revisited && !is_shared && !is_merged {
+            if (is_revisited || is_held_walk) && !is_shared && !is_merged {
                 all.extend(prefetching(facts, &mapping, target));
             }
             push_held(facts, mapping, is_held, all);
@@ -447,11 +449,18 @@ fn unrolled(facts: &Facts, mapping: &Mapping, steps: u64) -> Vec<Mapping> {
 /// softmax over 32003 columns 4144 and 3659. Rows that L1 does not hold come from L2 again, for which so few CTAs wait: RMSNorm over
 /// 100000 columns 3110 with 512 threads. In clusters it does not pay, unless stores stand between the loads of two steps:
 /// RMSNorm of a sum that is written, over 131072 columns, reaches 4000 and 3511, LayerNorm over 100352 columns 3216 and 3563.
+///
+/// A walk that holds a row at a time, and that no ring serves, waits for memory in each step unless it loads the next row ahead:
+/// LayerNorm's gradient over 6001 columns reaches 2338 GB/s with 512 threads so, and 1055 as the best of the others. With several rows in a
+/// step it has too few registers: RMSNorm's gradient over 3001 columns reaches 1622 GB/s with four rows of 1024 threads, and 2638 with one
+/// (H100).
 fn prefetching(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> {
     let registers = mapping.registers().unsigned_abs();
     let step = facts.lead().map_or(0, |lead| registers * lead.bytes);
     let dims = spreads(facts, mapping);
-    let reread = facts.accesses.iter().filter(|access| access.is_reused);
+    let is_reread =
+        |access: &&Access| access.is_reused && mapping.place(access.buffer) != CachePlace::Register;
+    let reread = facts.accesses.iter().filter(is_reread);
     let rows = reread.map(|access| {
         let used = dims.iter().zip(&access.uses).filter(|(_, uses)| **uses);
         access.bytes * used.map(|(dim, _)| dim.of_cta()).product::<u64>()

@@ -73,6 +73,8 @@ fn of_floats<'c: 'a, 'a>(
         AxisReduction::Min => reduce(ReduceKind::Min, x),
         AxisReduction::Amax => reduce(ReduceKind::Max, p.op("math.absf", &[x])),
         AxisReduction::SumSq => p.sum(p.square(x), split),
+        // Exact also where the square of the only element is 0 or infinite.
+        AxisReduction::Norm if split.reduced.is_empty() => Ok(p.op("math.absf", &[x])),
         AxisReduction::Norm => Ok(p.op("math.sqrt", &[p.sum(p.square(x), split)?])),
         _ => p.sum(x, split),
     }

@@ -36,8 +36,8 @@ impl<'a> Candidate<'a> {
             by_registers(registers),
             u64::try_from(mapped.mapping.min_ctas_per_sm),
         ) {
-            (1, Ok(2)) if assembled.is_none() && is_squeezable(&mapped) => {
-                by_registers(squeezed(registers)).min(2)
+            (held, Ok(bound)) if bound == held + 1 && assembled.is_none() && is_squeezable(&mapped, held) => {
+                by_registers(squeezed(&mapped, registers)).min(bound)
             }
             // A bound on registers may ask for fewer CTAs than the estimate allows.
             (held, Ok(bound)) if bound > 0 => held.min(bound),
@@ -55,18 +55,9 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// Returns the candidate with registers bounded so that an SM holds `resident` CTAs: no more than it holds now, or two if
-    /// [`Self::is_alone_unless_squeezed`].
+    /// Returns the candidate with registers bounded so that an SM holds `resident` CTAs, no more than it holds now.
     pub(super) fn bounded(self, resident: u64) -> Self {
         Self { resident, ..self }
-    }
-
-    /// Whether an SM holds two CTAs, not one, if ptxas takes [`SQUEEZED`] of the registers that it is expected to take.
-    pub(super) fn is_alone_unless_squeezed(&self) -> bool {
-        let held = handed_over::resident(&self.mapped, self.target, squeezed(self.registers));
-        self.resident == 1
-            && held.min(by_shared_memory(&self.mapped, self.target)) > 1
-            && is_squeezable(&self.mapped)
     }
 
     /// The accesses, and the sectors that they take.
@@ -136,15 +127,20 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Whether a second CTA on an SM is worth fewer registers than the model expects: where a walk that holds its rows waits for the loads
-/// of each step, and nothing else keeps memory busy meanwhile.
-fn is_squeezable(mapped: &Mapped<'_>) -> bool {
-    mapped.reduces_in_steps() && !mapped.is_ringed() && !mapped.mapping.prefetches()
+/// Whether one more CTA on an SM that holds `resident` of them is worth fewer registers than the model expects: where a walk that holds
+/// its rows waits for the loads of each step, and nothing else keeps memory busy meanwhile, or where the walk does not run otherwise.
+fn is_squeezable(mapped: &Mapped<'_>, resident: u64) -> bool {
+    let most = if mapped.mapping.prefetches() { 0 } else { 1 };
+    mapped.reduces_in_steps() && !mapped.is_ringed() && resident <= most
 }
 
 /// The registers with which ptxas may manage where it is expected to take `registers`.
-fn squeezed(registers: u64) -> u64 {
-    (registers as f64 * SQUEEZED) as u64 / REGISTER_UNIT * REGISTER_UNIT
+fn squeezed(mapped: &Mapped<'_>, registers: u64) -> u64 {
+    let least = match mapped.mapping.prefetches() {
+        true => registers::least(mapped),
+        false => (registers as f64 * SQUEEZED) as u64,
+    };
+    least / REGISTER_UNIT * REGISTER_UNIT
 }
 
 /// Returns the number of CTAs whose rings fit in an SM's shared memory.

@@ -103,6 +103,11 @@ impl<'a> Mapped<'a> {
         access.total_bytes(&self.facts.dims) >= 0.1 * self.bytes
     }
 
+    /// Whether CTAs walk over rows that they hold in registers, and load the next one meanwhile.
+    pub(super) fn walks_ahead(&self) -> bool {
+        self.reduces_in_steps() && self.mapping.prefetches()
+    }
+
     /// The reads that a step waits for and that move a good part of all bytes.
     pub(super) fn streamed(&self) -> impl Iterator<Item = &'a Access> {
         let no_reduction = self.facts.reductions.is_empty();

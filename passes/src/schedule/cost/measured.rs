@@ -233,6 +233,10 @@ pub const BASE_REGISTERS: u64 = 24;
 /// reaches 2503 GB/s with two CTAs of 117 registers, where 133 were expected, and 1565 with one (H100). The assembler finds out which
 /// bounds spill.
 pub const SQUEEZED: f64 = 0.9;
+/// Registers of a walk that loads a step ahead besides the elements that it holds, if it has no more: with 1024 threads LayerNorm's
+/// gradient over 6001 columns holds 48 registers of elements and does with 64, where it takes 120 if it may (ptxas 13.0); it reaches 2431
+/// GB/s so, and 1055 by the best that does not bound registers (H100).
+pub const LEAST_REGISTERS_OF_WALK: u64 = 16;
 /// Registers for each row of a thread with alignment peeling, whose ends have addresses and predicates of their own: for RMSNorm
 /// over 4097 columns, two accesses of each row, ptxas takes 40, 59 and 102 registers with one, two and four rows.
 pub const REGISTERS_OF_ALIGNED_ROWS: u64 = 8;

@@ -136,34 +136,44 @@ fn judged<T>(
             let found = judge(&expected);
             add(handed_over, found);
         }
-        let Some(expected) = kernel.candidate(&mapping, None) else {
+        let expected = kernel.candidate(&mapping, None);
+        let resident = expected.as_ref().map_or(0, |expected| expected.resident);
+        // More CTAs by fewer registers than expected matter where there are hardly any.
+        if resident <= 1 {
+            let squeezed = bounded(&mapping, resident + 1);
+            let found = kernel.candidate(&squeezed, None);
+            if let Some(found) = found
+                .filter(|found| found.resident > resident)
+                .as_ref()
+                .map(&judge)
+            {
+                add(squeezed, found);
+            }
+        }
+        let Some(expected) = expected else {
             continue;
         };
         if !bounds_registers(&expected) {
             let found = judge(&expected);
-            if expected.is_alone_unless_squeezed() {
-                let with_bound = Mapping {
-                    min_ctas_per_sm: 2,
-                    ..mapping.clone()
-                };
-                add(with_bound, judge(&expected.bounded(2)));
-            }
             add(mapping, found);
             continue;
         }
         // A bound that is too tight spills: the same schedule with fewer CTAs is a candidate of its own.
-        let resident = expected.resident;
-        let mut bounded = expected;
+        let mut candidate = expected;
         for fewer in (0..BOUNDS_TRIED).filter(|fewer| resident > *fewer) {
-            bounded = bounded.bounded(resident - fewer);
-            let with_bound = Mapping {
-                min_ctas_per_sm: bounded.resident as i64,
-                ..mapping.clone()
-            };
-            add(with_bound, judge(&bounded));
+            candidate = candidate.bounded(resident - fewer);
+            add(bounded(&mapping, resident - fewer), judge(&candidate));
         }
     }
     all
+}
+
+/// The mapping with registers bounded so that an SM holds `resident` CTAs.
+fn bounded(mapping: &Mapping, resident: u64) -> Mapping {
+    Mapping {
+        min_ctas_per_sm: i64::try_from(resident).unwrap_or(i64::MAX),
+        ..mapping.clone()
+    }
 }
 
 /// Returns the candidates with their costs, cheapest first; equal ones keep their order. Registers are bounded as the model expects

@@ -6,6 +6,16 @@ use super::{super::facts::Access, mapped::Mapped, measured::*};
 
 /// The registers that the assembler is expected to take.
 pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
+    base(mapped) + rows(mapped) + early(mapped) + carried(mapped)
+}
+
+/// The registers without which a walk spills: for the elements that its steps hold, and [`LEAST_REGISTERS_OF_WALK`].
+pub(super) fn least(mapped: &Mapped<'_>) -> u64 {
+    LEAST_REGISTERS_OF_WALK + rows(mapped) + carried(mapped)
+}
+
+/// The registers for the elements of a step and of one that is loaded ahead.
+fn rows(mapped: &Mapped<'_>) -> u64 {
     // Values that are used before and after the reduction of one step stay in f32. Tiles in a ring are loaded again in each phase.
     // Steps that are unrolled are computed one after the other, and ptxas delays loads for which it has no registers: LayerNorm
     // takes 40 and 38 registers with 64 and 128 bytes together (ptxas 13.0).
@@ -26,7 +36,7 @@ pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
         true => mapped.streamed().map(|access| of_access(mapped, access)).sum(),
         false => 0,
     };
-    base(mapped) + rows.max(streamed) + ahead + early(mapped) + carried(mapped)
+    rows.max(streamed) + ahead
 }
 
 /// The registers for the elements of an access that a thread holds. Two elements share a register only if one access moves both.

@@ -287,6 +287,23 @@ fn walks_over_rows_that_no_bulk_copy_takes_copy_by_thread_or_hold_their_rows() {
     assert_eq!(held, Some(1));
 }
 
+/// One CTA of 1024 threads has 64 registers for each, which is fewer than the model expects.
+#[test]
+fn walks_that_hold_wide_rows_load_the_next_one_ahead_with_the_registers_there_are() {
+    let walks = |extent| best(&rms_norm_grad(16384, extent)).map(|(mapping, cost)| (mapping, cost.resident));
+    let Some((ahead, resident)) = walks(8001) else {
+        unreachable!("there is a candidate")
+    };
+    assert!(ahead.prefetches() && ahead.min_ctas_per_sm == 1, "{ahead}");
+    assert_eq!(resident, 1);
+    // Two CTAs on an SM hide each other's waiting.
+    let Some((held, resident)) = walks(4097) else {
+        unreachable!("there is a candidate")
+    };
+    assert!(!held.prefetches(), "{held}");
+    assert_eq!(resident, 2);
+}
+
 #[test]
 fn values_that_a_step_uses_again_take_a_register_each_however_they_were_read() {
     let registers = |vector: i64| {

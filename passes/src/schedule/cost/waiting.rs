@@ -25,7 +25,7 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
         return 0.0;
     }
     let resident = candidate.resident_now();
-    if mapped.walks_through_rings() {
+    if mapped.walks_through_rings() || mapped.walks_ahead() {
         return steps_of_ring(candidate);
     }
     let under_way_us = resident * candidate.busy() * cta_us(candidate);
