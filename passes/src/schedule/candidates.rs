@@ -315,7 +315,6 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
         .max_by_key(|dim| (!facts.dims[*dim].is_revisited, facts.dims[*dim].extent));
     let mut splits = vec![1];
     let is_walk = splittable.is_some_and(|dim| facts.dims[dim].usage == Use::Both);
-    let walks_row_by_row = is_walk && splittable.is_some_and(|dim| tile[dim] == Extent::ONE);
     if let Some(dim) = splittable {
         let steps = facts.dims[dim].extent.div_ceil(tile[dim].points());
         // A split whose parts are known to be single points is refused.
@@ -385,7 +384,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
             let is_held = widest >= ACCESS_BYTES as u64 && looped.is_empty();
             let ringed = rings::ringed(facts, &mapping, target);
-            let is_held_walk = walks_row_by_row && !is_revisited && ringed.is_none();
+            let is_held_walk = is_walk && !is_revisited && ringed.is_none();
             // If a row is split, another kernel rereads its parts, and a ring would serve nothing. Rings of clusters are split
             // otherwise (`clusters`).
             if !is_shared && mapping.ctas_per_cluster() == 1 {
@@ -460,14 +459,19 @@ fn prefetching(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapp
     let dims = spreads(facts, mapping);
     let is_reread =
         |access: &&Access| access.is_reused && mapping.place(access.buffer) != CachePlace::Register;
-    let reread = facts.accesses.iter().filter(is_reread);
-    let rows = reread.map(|access| {
+    let reread = facts.accesses.iter().filter(is_reread).collect::<Vec<_>>();
+    let rows = reread.iter().map(|access| {
         let used = dims.iter().zip(&access.uses).filter(|(_, uses)| **uses);
         access.bytes * used.map(|(dim, _)| dim.of_cta()).product::<u64>()
     });
-    let is_in_l1 = rows.sum::<u64>() <= u64::from(target.l1_and_shared) / 2;
-    let gains = mapping.ctas_per_cluster() == 1 || facts.writes_between_reads();
-    (is_in_l1 && gains && step <= PREFETCHED_BYTES).then(|| Mapping {
+    let gains = match reread.is_empty() {
+        true => mapping.takes_single_steps(),
+        false => {
+            let is_in_l1 = rows.sum::<u64>() <= u64::from(target.l1_and_shared) / 2;
+            is_in_l1 && (mapping.ctas_per_cluster() == 1 || facts.writes_between_reads())
+        }
+    };
+    (gains && step <= PREFETCHED_BYTES).then(|| Mapping {
         stages: 2,
         ..mapping.clone()
     })

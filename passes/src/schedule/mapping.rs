@@ -224,6 +224,13 @@ impl Mapping {
         }
     }
 
+    /// Whether each step of a loop takes one point of the dim that it walks.
+    pub fn takes_single_steps(&self) -> bool {
+        let is_looped = |dim: &&Vec<Factor>| dim.iter().any(|factor| factor.level == Level::Loop);
+        let mut looped = self.spread.iter().filter(is_looped).flatten();
+        looped.all(|factor| matches!(factor.level, Level::Loop | Level::Split))
+    }
+
     /// How many dims pass in a loop.
     pub fn looped_dims(&self) -> usize {
         let is_looped = |dim: &&Vec<Factor>| dim.iter().any(|factor| factor.level == Level::Loop);

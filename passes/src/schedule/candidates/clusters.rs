@@ -5,17 +5,17 @@ use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
     super::{facts::Facts, mapping::Mapping, rings, shared_rows},
-    ACCESSES_PER_STEP, Extent, finish, powers, registers_along, run_goes_on,
+    ACCESSES_PER_STEP, Extent, finish, powers, prefetching, registers_along, run_goes_on,
 };
 
 /// SMs of a TPC. All CTAs of a cluster have to find room in one GPC, whose SMs come in such pairs (NVIDIA H100 whitepaper, "H100
 /// GPU Hierarchy": a TPC has two SMs).
 const SMS_OF_TPC: u64 = 2;
 
-/// CTAs on each SM in walks through rings by clusters. LayerNorm's gradient over 8192 columns in clusters of two reaches 3695 GB/s
+/// CTAs on each SM in walks by clusters. Through rings, LayerNorm's gradient over 8192 columns in clusters of two reaches 3695 GB/s
 /// with two CTAs on an SM, and 2440 with four; over 12288 columns 3988 with two and 2565 with three; over 16384 columns 3578 with
-/// one and 985 with three.
-const RINGS_PER_SM: [u64; 2] = [1, 2];
+/// one and 985 with three. Where they hold their rows, over 10001 columns, 2526 with two, and 2362 with one that loads ahead (H100).
+const WALKS_PER_SM: [u64; 2] = [1, 2];
 
 /// Elements of a row that one thread holds in a cluster of the largest size, besides those that rows of one CTA try. RMSNorm over
 /// 131072 columns reaches 4127 GB/s with 128 elements in each of 1024 threads, in 168 registers, and 4062 in a loop; softmax over
@@ -85,7 +85,7 @@ fn along_row(
             .filter_map(|mapping| shared_rows::held(facts, mapping, target));
         let row = |held: &Mapping| shared_rows::bytes(facts, held) * along.ctas;
         all.extend(held.filter(|held| row(held) >= u64::from(target.l1_and_shared)));
-        all.extend(rings_of_clusters(facts, target, &mappings, along.ctas));
+        all.extend(resident_walks(facts, target, &mappings, along.ctas));
         all.extend(mappings);
     }
 }
@@ -148,30 +148,38 @@ fn across_runs(
     }
 }
 
-/// Returns the variants of `walks` that go through rings; the walks differ in how they are split. All clusters of a walk have to be
-/// resident at once, or the last one would walk alone. So the CTAs of two neighbouring SMs form one cluster or several, which gives
-/// all SMs equally many, and registers are bounded so that an SM has room for them.
-fn rings_of_clusters(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) -> Vec<Mapping> {
+/// Returns the variants of `walks` of which all clusters are resident at once, or the last one would walk alone; the walks differ in how
+/// they are split. So the CTAs of two neighbouring SMs form one cluster or several, which gives all SMs equally many, and registers are
+/// bounded so that an SM has room for them. They go through rings where copies can bring their rows, and hold their rows otherwise.
+fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) -> Vec<Mapping> {
     let Some(split) = walks.first().map(|walk| walk.extent(Level::Split)) else {
         return Vec::new();
     };
     let sms = u64::from(target.part.sms);
-    let fitting = RINGS_PER_SM
+    let fitting = WALKS_PER_SM
         .into_iter()
         .filter(|per_sm| (per_sm * SMS_OF_TPC).is_multiple_of(ctas));
+    let is_walk = |walk: &&Mapping| {
+        split > 1 && walk.extent(Level::Split) == split && walk.unroll_bytes == 0 && !walk.prefetches()
+    };
     let with_so_many = |per_sm: u64| {
-        let walks = walks
-            .iter()
-            .filter(move |walk| split > 1 && walk.extent(Level::Split) == split && walk.unroll_bytes == 0);
-        walks.filter_map(move |walk| {
+        let walks = walks.iter().filter(is_walk);
+        walks.flat_map(move |walk| {
             let mut walk = walk.clone();
             for factor in walk.spread.iter_mut().flatten() {
                 if factor.level == Level::Split {
-                    factor.size = i64::try_from(per_sm * sms / ctas).ok();
+                    factor.size = Some((per_sm * sms / ctas) as i64);
                 }
             }
-            walk.min_ctas_per_sm = i64::try_from(per_sm).ok()?;
-            rings::ringed(facts, &walk, target)
+            walk.min_ctas_per_sm = per_sm as i64;
+            match rings::ringed(facts, &walk, target) {
+                Some(ringed) => vec![ringed],
+                None if walk.looped_dims() > 1 => Vec::new(),
+                None => prefetching(facts, &walk, target)
+                    .into_iter()
+                    .chain([walk])
+                    .collect(),
+            }
         })
     };
     fitting.flat_map(with_so_many).collect()

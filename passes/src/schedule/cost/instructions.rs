@@ -11,10 +11,10 @@ use super::{
     rounds,
 };
 
-/// Instructions: microseconds by which issuing them takes longer than moving the bytes. For a walk through a ring they count among
-/// what its steps take ([`super::waiting`]).
+/// Instructions: microseconds by which issuing them takes longer than moving the bytes. For a walk whose rows arrive while it computes they
+/// count among what its steps take ([`super::waiting`]).
 pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
-    match candidate.mapped.walks_through_rings() {
+    match candidate.mapped.walks_through_rings() || candidate.mapped.walks_ahead() {
         true => 0.0,
         false => (issue_us(candidate) - candidate.ideal_us()).max(0.0),
     }

@@ -108,6 +108,11 @@ impl<'a> Mapped<'a> {
         self.reduces_in_steps() && self.mapping.prefetches()
     }
 
+    /// Whether CTAs walk over rows that they hold in registers, and load each only once it is its turn.
+    pub(super) fn walks_held_rows(&self) -> bool {
+        self.reduces_in_steps() && !self.is_ringed() && !self.mapping.prefetches()
+    }
+
     /// The reads that a step waits for and that move a good part of all bytes.
     pub(super) fn streamed(&self) -> impl Iterator<Item = &'a Access> {
         let no_reduction = self.facts.reductions.is_empty();

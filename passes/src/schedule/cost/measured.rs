@@ -102,6 +102,10 @@ pub const LATE_READS_BESIDE_COPIES: f64 = 13.75;
 /// RMSNorm and LayerNorm over 1024 to 20480 columns, 113 schedules, with a root mean square error of 5%
 /// (docs/measurements/choices-h200.md).
 pub const RING_STEP_US: f64 = 0.65;
+/// A step of a walk that holds its rows and loads none ahead, beyond its instructions and the transfer of its rows, in microseconds: the
+/// latency of memory, and waiting for the warps of a row. Gradients of RMSNorm and LayerNorm over 8191 to 16383 columns take 1.1 to 1.4 us
+/// a step beyond their share of a copy's time with one CTA on each SM (H100).
+pub const HELD_STEP_US: f64 = 1.2;
 /// The share that a walk through a ring takes of the time that [`ISSUE_PER_SM`] gives for its instructions.
 pub const RING_ISSUE: f64 = 0.38;
 /// The power of the p-norm of the times of bytes, instructions and waiting, of which the longest decides.

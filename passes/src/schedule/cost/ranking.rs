@@ -139,7 +139,7 @@ fn judged<T>(
         let expected = kernel.candidate(&mapping, None);
         let resident = expected.as_ref().map_or(0, |expected| expected.resident);
         // More CTAs by fewer registers than expected matter where there are hardly any.
-        if resident <= 1 {
+        if resident <= 1 && mapping.min_ctas_per_sm == 0 {
             let squeezed = bounded(&mapping, resident + 1);
             let found = kernel.candidate(&squeezed, None);
             if let Some(found) = found

@@ -28,6 +28,9 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     if mapped.walks_through_rings() || mapped.walks_ahead() {
         return steps_of_ring(candidate);
     }
+    if mapped.walks_held_rows() && resident == 1.0 {
+        return steps_of_lone_walk(candidate);
+    }
     let under_way_us = resident * candidate.busy() * cta_us(candidate);
     let serial = match mapped.is_looped() {
         true => SERIAL_SHARE_OF_LOOP,
@@ -50,23 +53,42 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
 /// SM has to issue the instructions of all of them and to move all of their bytes, and the CTAs of a second wave wait as long
 /// again. Groups of consumers in a CTA hide each other's waiting as CTAs do, and share its steps. An exchange between the CTAs of a cluster takes longer the more CTAs share their SMs.
 fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
-    let dims = candidate.mapped.dims.iter();
-    let steps = dims
-        .filter(|dim| dim.is_looped)
-        .map(Spread::steps)
-        .product::<f64>();
     let resident = candidate.resident_now();
-    let issue_us = RING_ISSUE * candidate.all_issue_us() / (candidate.warps() / RING_ISSUING_WARPS).min(1.0);
-    let exchanges = rounds::between_ctas(&candidate.mapped);
+    let issue_us = issue_of_walk_us(candidate);
+    let groups = candidate.mapped.groups();
+    let of_cta_us = steps(candidate) * RING_STEP_US / groups + exchanges_of_walk_us(candidate);
+    let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / (resident * groups);
+    let ideal_us = candidate.ideal_us();
+    longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
+}
+
+/// Lifetimes of a walk that holds its rows, loads none ahead, and has its SM alone. Behind the transfer of its rows, a step takes
+/// [`HELD_STEP_US`] and the time of its instructions, in which nothing is requested.
+fn steps_of_lone_walk(candidate: &Candidate<'_>) -> f64 {
+    let of_cta_us = steps(candidate) * HELD_STEP_US + exchanges_of_walk_us(candidate);
+    let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_of_walk_us(candidate);
+    100.0 * waited_us / candidate.ideal_us()
+}
+
+/// Microseconds in which the instructions of a walk are issued.
+fn issue_of_walk_us(candidate: &Candidate<'_>) -> f64 {
+    RING_ISSUE * candidate.all_issue_us() / (candidate.warps() / RING_ISSUING_WARPS).min(1.0)
+}
+
+/// The steps of a CTA.
+fn steps(candidate: &Candidate<'_>) -> f64 {
+    let looped = candidate.mapped.dims.iter().filter(|dim| dim.is_looped);
+    looped.map(Spread::steps).product()
+}
+
+/// Microseconds that the exchanges between the CTAs of a cluster add to the steps of a walk.
+fn exchanges_of_walk_us(candidate: &Candidate<'_>) -> f64 {
+    let resident = candidate.resident_now();
     let exchange_us = match candidate.mapped.mapping.ctas_per_cluster() {
         ..=RING_PAIR => RING_PAIR_EXCHANGE_US * resident,
         _ => RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER),
     };
-    let groups = candidate.mapped.groups();
-    let of_cta_us = steps * RING_STEP_US / groups + exchanges * exchange_us;
-    let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / (resident * groups);
-    let ideal_us = candidate.ideal_us();
-    longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
+    rounds::between_ctas(&candidate.mapped) * exchange_us
 }
 
 /// Returns by how much a copy takes longer, in per cent, if it overlaps with work that takes `shares` of its time: the p-norm of
@@ -122,13 +144,15 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Clusters: the rate at which their CTAs can be launched, and the losses of walks, late reads and reads of single elements in
-/// clusters. What else a walk through a ring loses counts among what its steps take.
+/// clusters. What else a walk through a ring loses, or one by pairs of CTAs,
+/// counts among what its steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.mapping.ctas_per_cluster() == 1 {
         return 0.0;
     }
-    if mapped.walks_through_rings() {
+    let is_pair = mapped.mapping.ctas_per_cluster() <= RING_PAIR;
+    if mapped.walks_through_rings() || mapped.reduces_in_steps() && is_pair {
         return RING_OF_CLUSTER;
     }
     let launches = longer(&[CLUSTER_LAUNCH_US / cta_us(candidate)], CLUSTER_LAUNCH_POWER);
