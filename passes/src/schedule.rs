@@ -12,6 +12,7 @@
 mod alignment;
 pub mod basis;
 pub mod candidates;
+mod cluster_room;
 pub mod cost;
 mod extents;
 pub mod facts;

@@ -96,13 +96,14 @@ const fn term_of_sectors(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> T
 }
 
 /// The terms that are shares of the copy's time.
-const TERMS: [Term; 20] = [
+const TERMS: [Term; 22] = [
     term("loads in flight", latency::loads_in_flight),
     term("loads in a row", latency::loads_in_a_row),
     term("stores between loads", latency::stores_between_loads),
     term("crowded rings", latency::crowded_rings),
     term_of_sectors("lifetimes", waiting::lifetimes),
     term("few warps", waiting::few_warps),
+    term("few registers", registers::few_registers),
     term("clusters", waiting::clusters),
     term("shared barriers", waiting::shared_barriers),
     term("waves", launches::waves),
@@ -116,5 +117,6 @@ const TERMS: [Term; 20] = [
     term_of_sectors("pieces of lines", accesses::pieces_of_lines),
     term_of_sectors("exchanges", accesses::exchanges),
     term("reading again", rereads::reading_again),
+    term("loops of walks", rereads::loops_of_walks),
     term("idle SMs", launches::idle_sms),
 ];

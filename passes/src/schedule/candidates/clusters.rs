@@ -4,13 +4,9 @@ use norma_dialects::norm::Level;
 use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
-    super::{facts::Facts, mapping::Mapping, rings, shared_rows},
+    super::{cluster_room, facts::Facts, mapping::Mapping, rings, shared_rows},
     ACCESSES_PER_STEP, Extent, finish, powers, prefetching, registers_along, run_goes_on,
 };
-
-/// SMs of a TPC. All CTAs of a cluster have to find room in one GPC, whose SMs come in such pairs (NVIDIA H100 whitepaper, "H100
-/// GPU Hierarchy": a TPC has two SMs).
-const SMS_OF_TPC: u64 = 2;
 
 /// CTAs on each SM in walks by clusters. Through rings, LayerNorm's gradient over 8192 columns in clusters of two reaches 3695 GB/s
 /// with two CTAs on an SM, and 2440 with four; over 12288 columns 3988 with two and 2565 with three; over 16384 columns 3578 with
@@ -149,16 +145,14 @@ fn across_runs(
 }
 
 /// Returns the variants of `walks` of which all clusters are resident at once, or the last one would walk alone; the walks differ in how
-/// they are split. So the CTAs of two neighbouring SMs form one cluster or several, which gives all SMs equally many, and registers are
-/// bounded so that an SM has room for them. They go through rings where copies can bring their rows, and hold their rows otherwise.
+/// they are split. Registers are bounded so that an SM has room for them. They go through rings where copies can bring their rows, and hold their rows
+/// otherwise.
 fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) -> Vec<Mapping> {
     let Some(split) = walks.first().map(|walk| walk.extent(Level::Split)) else {
         return Vec::new();
     };
-    let sms = u64::from(target.part.sms);
-    let fitting = WALKS_PER_SM
-        .into_iter()
-        .filter(|per_sm| (per_sm * SMS_OF_TPC).is_multiple_of(ctas));
+    let clusters = |per_sm: u64| cluster_room::resident(target, ctas, per_sm);
+    let fills_all_sms = |per_sm: u64| clusters(per_sm) * ctas == per_sm * u64::from(target.part.sms);
     let is_walk = |walk: &&Mapping| {
         split > 1 && walk.extent(Level::Split) == split && walk.unroll_bytes == 0 && !walk.prefetches()
     };
@@ -168,12 +162,13 @@ fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) 
             let mut walk = walk.clone();
             for factor in walk.spread.iter_mut().flatten() {
                 if factor.level == Level::Split {
-                    factor.size = Some((per_sm * sms / ctas) as i64);
+                    factor.size = Some(clusters(per_sm) as i64);
                 }
             }
             walk.min_ctas_per_sm = per_sm as i64;
             match rings::ringed(facts, &walk, target) {
-                Some(ringed) => vec![ringed],
+                Some(ringed) if fills_all_sms(per_sm) => vec![ringed],
+                Some(_) => Vec::new(),
                 None if walk.looped_dims() > 1 => Vec::new(),
                 None => prefetching(facts, &walk, target)
                     .into_iter()
@@ -182,5 +177,5 @@ fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) 
             }
         })
     };
-    fitting.flat_map(with_so_many).collect()
+    WALKS_PER_SM.into_iter().flat_map(with_so_many).collect()
 }

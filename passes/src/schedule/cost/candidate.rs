@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use norma_targets::{REGISTER_UNIT, SHARED_OF_CTA, SM_90A, Target};
 
 use super::{
+    super::cluster_room,
     accesses::AccessUse,
     handed_over, instructions,
     mapped::Mapped,
@@ -97,7 +98,9 @@ impl<'a> Candidate<'a> {
 
     /// How often all SMs are filled with CTAs, one after the other.
     pub(super) fn waves(&self) -> f64 {
-        self.mapped.ctas() / (self.resident as f64 * self.sms())
+        let of_cluster = self.mapped.mapping.ctas_per_cluster().unsigned_abs().max(1);
+        let clusters = cluster_room::resident(self.target, of_cluster, self.resident);
+        self.mapped.ctas() / (clusters * of_cluster) as f64
     }
 
     /// The share of the SMs that have a CTA.

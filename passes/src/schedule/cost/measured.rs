@@ -81,6 +81,10 @@ pub const CLUSTER_LAUNCH_US: f64 = 0.29;
 pub const CLUSTER_LAUNCH_POWER: i32 = 3;
 /// The loss of clusters in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
 pub const CLUSTER: f64 = 1.13;
+/// The further loss of walks that pass over each of their rows in loops, in per cent. LayerNorm's gradient reaches 1058 GB/s over 20001
+/// columns and 1258 over 40001, RMSNorm's 1115 over 60001, where the model without this term expects 1550; clusters that hold the rows
+/// reach 2480, 2403 and 2475 (H200).
+pub const LOOPS_OF_WALK: f64 = 150.0;
 /// The further loss of walks in clusters, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the
 /// row.
 pub const WALK_OF_CLUSTER: f64 = 1.8;
@@ -239,8 +243,12 @@ pub const BASE_REGISTERS: u64 = 24;
 pub const SQUEEZED: f64 = 0.9;
 /// Registers of a walk that loads a step ahead besides the elements that it holds, if it has no more: with 1024 threads LayerNorm's
 /// gradient over 6001 columns holds 48 registers of elements and does with 64, where it takes 120 if it may (ptxas 13.0); it reaches 2431
-/// GB/s so, and 1055 by the best that does not bound registers (H100).
+/// GB/s so, and 1055 by the best of the others (H100).
 pub const LEAST_REGISTERS_OF_WALK: u64 = 16;
+/// The loss of walks that load a step ahead where they have half as many registers as they are expected to take, in per cent. LayerNorm's
+/// gradient over 5125 columns reaches 2890 GB/s with 512 threads of 120 registers, and 2224 with 1024 of 64, where 88 are expected; over
+/// 8191 columns 2168 with 128 where 160 are expected, and 2896 with two CTAs that load none ahead (H200).
+pub const FEW_REGISTERS: f64 = 120.0;
 /// Registers for each row of a thread with alignment peeling, whose ends have addresses and predicates of their own: for RMSNorm
 /// over 4097 columns, two accesses of each row, ptxas takes 40, 59 and 102 registers with one, two and four rows.
 pub const REGISTERS_OF_ALIGNED_ROWS: u64 = 8;

@@ -2,7 +2,7 @@
 
 use norma_dialects::norm::Level;
 
-use super::{super::facts::Access, mapped::Mapped, measured::*};
+use super::{super::facts::Access, candidate::Candidate, mapped::Mapped, measured::*};
 
 /// The registers that the assembler is expected to take.
 pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
@@ -12,6 +12,13 @@ pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
 /// The registers without which a walk spills: for the elements that its steps hold, and [`LEAST_REGISTERS_OF_WALK`].
 pub(super) fn least(mapped: &Mapped<'_>) -> u64 {
     LEAST_REGISTERS_OF_WALK + rows(mapped) + carried(mapped)
+}
+
+/// Few registers: values that are loaded or computed again because a thread has fewer registers than it is expected to take.
+pub(super) fn few_registers(candidate: &Candidate<'_>) -> f64 {
+    let threads = candidate.mapped.all_threads() * candidate.resident;
+    let available = u64::from(candidate.target.registers_per_sm) as f64 / threads as f64;
+    FEW_REGISTERS * (candidate.registers as f64 / available - 1.0).max(0.0)
 }
 
 /// The registers for the elements of a step and of one that is loaded ahead.

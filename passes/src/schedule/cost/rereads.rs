@@ -4,7 +4,7 @@ use norma_dialects::norm::{CachePlace, Level};
 
 use super::{
     super::{
-        facts::{Access, Facts, Reduction},
+        facts::{Access, Facts, Reduction, Use},
         spread::Spread,
     },
     candidate::Candidate,
@@ -57,6 +57,19 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
             };
     }
     lost
+}
+
+/// Loops of walks: a walk over rows that a CTA passes over in loops, once for each reduction, waits for memory in the steps of each.
+pub(super) fn loops_of_walks(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let dims = mapped.facts.dims.iter().zip(&mapped.dims);
+    let looped = || dims.clone().filter(|(_, spread)| spread.is_looped);
+    let rereads = looped().any(|(dim, _)| dim.is_revisited);
+    let walks = looped().any(|(dim, _)| dim.usage == Use::Both && !dim.is_revisited);
+    match rereads && walks && !mapped.is_ringed() {
+        true => LOOPS_OF_WALK,
+        false => 0.0,
+    }
 }
 
 /// Bytes of an access that a CTA reads.

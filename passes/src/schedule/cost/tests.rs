@@ -287,21 +287,29 @@ fn walks_over_rows_that_no_bulk_copy_takes_copy_by_thread_or_hold_their_rows() {
     assert_eq!(held, Some(1));
 }
 
-/// One CTA of 1024 threads has 64 registers for each, which is fewer than the model expects.
 #[test]
 fn walks_that_hold_wide_rows_load_the_next_one_ahead_with_the_registers_there_are() {
-    let walks = |extent| best(&rms_norm_grad(16384, extent)).map(|(mapping, cost)| (mapping, cost.resident));
-    let Some((ahead, resident)) = walks(8001) else {
-        unreachable!("there is a candidate")
-    };
-    assert!(ahead.prefetches() && ahead.min_ctas_per_sm == 1, "{ahead}");
-    assert_eq!(resident, 1);
+    let walk = |extent| best(&rms_norm_grad(16384, extent)).map(|(mapping, _)| mapping);
+    let loads_ahead =
+        |extent| walk(extent).map(|mapping| mapping.prefetches() && mapping.min_ctas_per_sm > 0);
+    assert_eq!(loads_ahead(8001), Some(true));
+    assert_eq!(loads_ahead(15001), Some(true));
     // Two CTAs on an SM hide each other's waiting.
-    let Some((held, resident)) = walks(4097) else {
-        unreachable!("there is a candidate")
-    };
-    assert!(!held.prefetches(), "{held}");
-    assert_eq!(resident, 2);
+    assert_eq!(loads_ahead(4097), Some(false));
+}
+
+/// LayerNorm's gradient over 20001 columns takes 1.7 times as long with 31 clusters of four as with 30 (H200).
+#[test]
+fn all_clusters_of_a_walk_that_holds_its_rows_are_resident() {
+    for (extent, ctas) in [(20001, 4), (40001, 8)] {
+        let candidates = candidates(&rms_norm_grad(8192, extent), &SM_90A);
+        let ahead = candidates.iter().filter(|mapping| {
+            mapping.prefetches() && mapping.looped_dims() == 1 && mapping.ctas_per_cluster() == ctas
+        });
+        let resident = ahead.filter(|mapping| mapping.min_ctas_per_sm == 1);
+        let most = resident.map(|mapping| mapping.extent(Level::Split)).max();
+        assert_eq!(most, Some(120 / ctas), "{extent}");
+    }
 }
 
 #[test]

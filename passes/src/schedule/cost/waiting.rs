@@ -118,6 +118,7 @@ fn lifetime_us(candidate: &Candidate<'_>) -> f64 {
     };
     let between_ctas = match mapped.mapping.ctas_per_cluster() {
         1 => 0.0,
+        ..=RING_PAIR if mapped.reduces_in_steps() => exchanges_of_walk_us(candidate),
         _ => CLUSTER_US + EXCHANGE_US * rounds::between_ctas(mapped),
     };
     let late = if has_late_reads(candidate) {
@@ -144,15 +145,14 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Clusters: the rate at which their CTAs can be launched, and the losses of walks, late reads and reads of single elements in
-/// clusters. What else a walk through a ring loses, or one by pairs of CTAs,
-/// counts among what its steps take.
+/// clusters. What else walks lose whose rows arrive while they compute, or by pairs of CTAs, counts among what their steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.mapping.ctas_per_cluster() == 1 {
         return 0.0;
     }
     let is_pair = mapped.mapping.ctas_per_cluster() <= RING_PAIR;
-    if mapped.walks_through_rings() || mapped.reduces_in_steps() && is_pair {
+    if mapped.walks_through_rings() || mapped.walks_ahead() || mapped.reduces_in_steps() && is_pair {
         return RING_OF_CLUSTER;
     }
     let launches = longer(&[CLUSTER_LAUNCH_US / cta_us(candidate)], CLUSTER_LAUNCH_POWER);
