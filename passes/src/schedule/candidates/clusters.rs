@@ -152,7 +152,6 @@ fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) 
         return Vec::new();
     };
     let clusters = |per_sm: u64| cluster_room::resident(target, ctas, per_sm);
-    let fills_all_sms = |per_sm: u64| clusters(per_sm) * ctas == per_sm * u64::from(target.part.sms);
     let is_walk = |walk: &&Mapping| {
         split > 1 && walk.extent(Level::Split) == split && walk.unroll_bytes == 0 && !walk.prefetches()
     };
@@ -167,8 +166,7 @@ fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) 
             }
             walk.min_ctas_per_sm = per_sm as i64;
             match rings::ringed(facts, &walk, target) {
-                Some(ringed) if fills_all_sms(per_sm) => vec![ringed],
-                Some(_) => Vec::new(),
+                Some(ringed) => vec![ringed],
                 None if walk.looped_dims() > 1 => Vec::new(),
                 None => prefetching(facts, &walk, target)
                     .into_iter()

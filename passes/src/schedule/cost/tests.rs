@@ -345,8 +345,9 @@ fn values_that_a_step_uses_again_take_a_register_each_however_they_were_read() {
     );
 }
 
+/// RMSNorm's gradient over 32768 columns takes 1.3 times as long with 66 clusters of four CTAs, two on an SM, as with 60 (H200).
 #[test]
-fn all_clusters_of_a_walk_through_rings_find_room_on_pairs_of_sms() {
+fn all_clusters_of_a_walk_through_rings_are_resident() {
     let sms = i64::from(SM_90A.part.sms);
     let candidates = candidates(&rms_norm_grad(8192, 16384), &SM_90A);
     let rings = candidates.iter().filter(|mapping| mapping.producer_warps > 0);
@@ -355,14 +356,12 @@ fn all_clusters_of_a_walk_through_rings_find_room_on_pairs_of_sms() {
         .collect::<Vec<_>>();
     assert!(!of_clusters.is_empty());
     for mapping in of_clusters {
-        let clusters = mapping.extent(Level::Split);
-        let per_pair = clusters * mapping.ctas_per_cluster() / (sms / 2);
-        assert_eq!(
-            per_pair * (sms / 2),
-            clusters * mapping.ctas_per_cluster(),
-            "{mapping}"
-        );
-        assert_eq!(per_pair % mapping.ctas_per_cluster(), 0, "{mapping}");
+        let ctas = mapping.extent(Level::Split) * mapping.ctas_per_cluster();
+        let room = match mapping.ctas_per_cluster() {
+            2 => sms,
+            _ => 120,
+        };
+        assert_eq!(ctas, mapping.min_ctas_per_sm * room, "{mapping}");
     }
 }
 
