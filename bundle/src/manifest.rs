@@ -146,8 +146,8 @@ pub struct Tensor {
     /// elements; 64 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_bits: Option<u32>,
-    /// For an output: the input whose memory it may share, from the same address on. No other two tensors of a call may
-    /// overlap.
+    /// For an output: the input whose memory it may share, from the same address on. It shares no element with any other
+    /// tensor of a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_alias: Option<String>,
 }

@@ -179,7 +179,7 @@ def Gl_LaunchAttr : Gl_Attr<"Launch", "launch"> {
     | `alignments` | bytes, one per buffer: its base address and the strides of a dynamic strided layout are multiples of so many |
     | `multiples` | triples (buffer, axis, multiple): the size of a dynamic axis is a multiple of `multiple` |
     | `bounds` | quadruples (buffer, axis, least, most): the size of a dynamic axis is at least `least` and at most `most`, 2^63 - 1 for no upper bound |
-    | `aliases` | pairs (output, input) of buffers that may be the same memory; all others do not overlap |
+    | `aliases` | pairs (output, input) of buffers that may be the same memory; outputs share no element with any others |
     | `cluster` | CTAs per cluster |
     | `carveout` | preferred per cent of L1 given to shared memory; -1 for no preference |
     | `dependent_launch` | programmatic dependent launch |

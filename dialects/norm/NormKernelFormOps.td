@@ -113,7 +113,7 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
       known of other dynamic sizes.
     - `bounds`: quadruples (buffer, axis, least, most): the size of a dynamic axis is at least `least` and at most
       `most`, 2^63 - 1 for no upper bound. A launch refuses other sizes.
-    - `aliases`: pairs (output, input) of buffers that may be the same memory. All others do not overlap.
+    - `aliases`: pairs (output, input) of buffers that may be the same memory. Outputs share no element with any others.
     - `alternatives` and `conditions`, `()[s] -> (lhs0, rhs0, ...)`: schedules for some sizes. The i-th one is for sizes that
       satisfy `lhs < rhs` of the i-th pair and of no pair before it. `norm-dispatch-schedules` makes a kernel of each.
     - `schedule`: how to spread the space over the machine; with `alternatives`, for all other sizes.

@@ -7,7 +7,8 @@ mod fixture;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use fixture::{function, launch, stream, with_workspace};
+use fixture::{X, call, function, launch, stream, views_of_rows, with_workspace};
+use norma_runtime::{Element, Tensor};
 
 /// Counts the allocations of each thread.
 struct Counting;
@@ -42,8 +43,13 @@ fn launches_after_the_first_allocate_nothing() {
     for function in [&plain, &with_scratch] {
         launch(function, 1000, stream.handle()).unwrap();
     }
+    let views = function(views_of_rows);
+    let parts = [64, 128].map(|offset| Tensor::new(0, X + 4 * offset, Element::F32, &[1000, 64], &[192, 1]));
+    let launch_parts = || call(&views, &[&parts[0], &parts[1]], &[], stream.handle()).unwrap();
+    launch_parts();
     let before = ALLOCATIONS.get();
     for m in 1..=1000 {
+        launch_parts();
         launch(&plain, m, stream.handle()).unwrap();
         launch(&with_scratch, m, stream.handle()).unwrap();
     }

@@ -4,7 +4,7 @@
 
 mod fixture;
 
-use fixture::{Rows, X, Y, bundle, call, device, function, launch, launches, stream};
+use fixture::{Rows, X, Y, bundle, call, device, function, launch, launches, stream, views_of_rows};
 use std::sync::Arc;
 
 use norma_runtime::{Device, Element, Error, Function, FunctionEverywhere, Scalar, StreamHandle, Tensor};
@@ -88,7 +88,10 @@ fn tensors_that_the_kernels_are_not_made_for_are_refused() {
         ),
         (at(0), "expected an address for 'x', got null"),
         (at(u64::MAX - 15), "'x' does not fit in 64-bit addresses"),
-        (at(Y - 16), "the memory of 'y' overlaps that of 'x'"),
+        (
+            at(Y - 16),
+            "expected output 'y' not to overlap 'x', got 0x90000000 and 0x8ffffff0",
+        ),
     ] {
         assert_eq!(refusal(&scale, &[&x, &y], &[]), expected);
     }
@@ -252,6 +255,63 @@ fn an_output_may_be_the_input_that_the_manifest_lets_it_be() {
     assert_eq!(
         refusal(&in_place, &[&at(X), &at(X + 16)], &[]),
         "expected output 'y' to begin where input 'x' does, or not to overlap it, got 0x10000010 and 0x10000000"
+    );
+}
+
+/// The heads of a packed tensor of Q, K and V, of rows of 3 * 64 elements: views whose spans overlap, but not their elements.
+#[test]
+fn an_output_may_lie_between_the_elements_of_an_input() {
+    let views = function(views_of_rows);
+    let may_alias = function(|function| {
+        views_of_rows(function);
+        function["outputs"][0]["may_alias"] = "x".into();
+    });
+    let part = |offset: u64| Tensor::new(0, X + 4 * offset, Element::F32, &[1 << 20, 64], &[192, 1]);
+    for function in [&views, &may_alias] {
+        for (x, y) in [(0, 64), (64, 128), (128, 0)] {
+            call(function, &[&part(x), &part(y)], &[], stream().handle()).unwrap();
+        }
+    }
+    call(&may_alias, &[&part(64), &part(64)], &[], stream().handle()).unwrap();
+    for (function, offset, expected) in [
+        (
+            &views,
+            0,
+            "expected output 'y' not to overlap 'x', got 0x10000000 and 0x10000000",
+        ),
+        (
+            &views,
+            60,
+            "expected output 'y' not to overlap 'x', got 0x100000f0 and 0x10000000",
+        ),
+        // The end of a row reaches into the next row of x.
+        (
+            &views,
+            132,
+            "expected output 'y' not to overlap 'x', got 0x10000210 and 0x10000000",
+        ),
+        (
+            &may_alias,
+            60,
+            "expected output 'y' to begin where input 'x' does, or not to overlap it, got 0x100000f0 and 0x10000000",
+        ),
+    ] {
+        assert_eq!(refusal(function, &[&part(0), &part(offset)], &[]), expected);
+    }
+}
+
+#[test]
+fn an_output_may_not_be_an_input_whose_strides_leave_open_what_they_share() {
+    let views = function(|function| {
+        views_of_rows(function);
+        function["outputs"][0]["strides"] = json!(["t", 1]);
+    });
+    let x = Tensor::new(0, X, Element::F32, &[1 << 20, 64], &[1000, 1]);
+    let y = Tensor::new(0, X + 256, Element::F32, &[1 << 20, 64], &[1500, 1]);
+    assert_eq!(
+        refusal(&views, &[&x, &y], &[]),
+        "expected output 'y' not to overlap 'x', got 0x10000100 and 0x10000000, whose strides leave open whether they \
+         share elements"
     );
 }
 

@@ -15,7 +15,7 @@
 // CHECK-NEXT: TypeError: expected scale(x, y)
 // CHECK-NEXT: returned -1
 // CHECK-NEXT: stream of device 0 of kind 2
-// CHECK-NEXT: ValueError: cannot launch 'scale': the memory of 'y' overlaps that of 'x'
+// CHECK-NEXT: ValueError: cannot launch 'scale': expected output 'y' not to overlap 'x', got 0x10000 and 0x10000
 // CHECK-NEXT: returned -1
 // CHECK-NEXT: TypeError: expected scale(x, y)
 // LAUNCH: scale_0 on device 0 stream 0: {{.*}}, parameters 0000000000010000 0000000000020000

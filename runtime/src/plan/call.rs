@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use norma_bundle::Element;
 use norma_bundle::manifest::TensorMap;
 
+use super::overlap::{View, share_memory};
 use super::tensors::TensorPlan;
 use super::{ArgumentPlan, KernelPlan, Plan, Slot, Values};
 use crate::driver::{Current, TensorMapDescriptor, TensorMapShape};
@@ -204,31 +205,45 @@ impl Call {
         Ok(())
     }
 
-    /// Checks that an output overlaps no other tensor, except the input that it may alias.
+    /// Checks that an output shares no element with another tensor, unless it begins where the input does that it may alias.
     fn check_overlaps(&self, plan: &Plan) -> Result<(), CallError> {
         let inputs = plan.function.inputs.len();
-        for (index, own) in self.tensors.iter().enumerate().skip(inputs) {
-            for (other, place) in self.tensors.iter().enumerate() {
-                let overlaps =
-                    own.address < place.address + place.bytes && place.address < own.address + own.bytes;
-                if other == index || own.bytes == 0 || place.bytes == 0 || !overlaps {
+        for index in inputs..self.tensors.len() {
+            for other in 0..index {
+                let (own, place) = (self.tensors[index], self.tensors[other]);
+                // The address of a tensor without elements is arbitrary.
+                if own.bytes == 0 || place.bytes == 0 {
                     continue;
                 }
+                let what_is_open = match share_memory(self.view(plan, index), self.view(plan, other)) {
+                    Some(false) => continue,
+                    Some(true) => "",
+                    None => ", whose strides leave open whether they share elements",
+                };
                 let (output, input) = (plan.tensor_name(index), plan.tensor_name(other));
                 let may_alias = plan.function.outputs[index - inputs].may_alias.as_deref();
-                if may_alias != Some(input) {
-                    return refuse(format!("the memory of '{output}' overlaps that of '{input}'"));
-                }
-                if place.address != own.address {
-                    return refuse(format!(
-                        "expected output '{output}' to begin where input '{input}' does, or not to overlap it, got \
-                         {:#x} and {:#x}",
-                        own.address, place.address
-                    ));
-                }
+                let where_to = match may_alias == Some(input) {
+                    true if own.address == place.address => continue,
+                    true => format!("to begin where input '{input}' does, or not to overlap it"),
+                    false => format!("not to overlap '{input}'"),
+                };
+                return refuse(format!(
+                    "expected output '{output}' {where_to}, got {:#x} and {:#x}{what_is_open}",
+                    own.address, place.address
+                ));
             }
         }
         Ok(())
+    }
+
+    /// The memory of a tensor of this call.
+    fn view<'a>(&'a self, plan: &'a Plan, tensor: usize) -> View<impl Iterator<Item = (i64, i64)> + use<'a>> {
+        let Place { address, bytes } = self.tensors[tensor];
+        View {
+            address,
+            bytes,
+            dims: plan.tensors[tensor].dims_in_bytes(&self.values),
+        }
     }
 
     /// The dynamic shared memory of a kernel, in bytes, or `None` if the kernel is not launched for these sizes.

@@ -6,6 +6,7 @@
 mod call;
 mod code;
 mod kernels;
+mod overlap;
 mod tensors;
 
 use std::collections::HashMap;

@@ -152,6 +152,21 @@ impl TensorPlan {
         Ok(bytes.unsigned_abs())
     }
 
+    /// The extent and the stride of each dim of a checked tensor that has elements, in bytes, and those of the bytes of an
+    /// element.
+    pub(super) fn dims_in_bytes<'a>(
+        &self,
+        values: &'a Values,
+    ) -> impl Iterator<Item = (i64, i64)> + use<'_, 'a> {
+        let bytes = self.element.bytes() as i64;
+        let dims = self.dims.iter().map(move |dim| match values[dim.extent] {
+            // The stride of a dim of one element is arbitrary.
+            1 => (1, 0),
+            extent => (extent, values[dim.stride] * bytes),
+        });
+        dims.chain([(bytes, 1)])
+    }
+
     /// Whether two elements may share memory: whether some stride is shorter than the span of the dims with smaller strides.
     /// The tensor must have elements, and its span must fit.
     fn overlaps_itself(&self, values: &Values) -> bool {

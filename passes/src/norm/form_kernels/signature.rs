@@ -9,7 +9,7 @@
 //! | `norm.min`, `norm.max` | tensors | what each extent at least, and at most, is; -1 for no upper bound | 0, -1 each |
 //! | `norm.sizes` | tensors | what each dynamic extent is called, empty for no name | the compiler's names |
 //! | `norm.dims` | tensors | what sizes are called that `norm.sizes` does not name | no names |
-//! | `norm.may_alias` | results | the argument that it may be the same memory as | it overlaps nothing |
+//! | `norm.may_alias` | results | the argument that it may be the same memory as | it shares no element with another tensor |
 //! | `norm.default` | scalars | the value where a launch sets none | an error |
 
 mod sizes;
