@@ -9,12 +9,12 @@ use super::{
     measured::*,
 };
 
-/// Waves: SMs that run dry while others start new CTAs, in per cent of a copy's time. CTAs that walk through rings have equal
-/// shares of all rows, so that those of the last wave take as long as the first ones.
+/// Waves: SMs that run dry while others start new CTAs, in per cent of a copy's time. CTAs that walk over rows have equal
+/// shares of them, so that those of the last wave take as long as the first ones.
 pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
     let waves = candidate.waves();
     let mapped = &candidate.mapped;
-    if mapped.walks_through_rings() {
+    if mapped.walks_through_rings() || mapped.reduces_in_steps() {
         return 100.0 * RING_WAVES * (waves.max(1.0).ceil() / waves.max(1.0) - 1.0);
     }
     WAVES * (waves - 1.0).clamp(0.0, 1.0) / waves
