@@ -21,7 +21,8 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
 
     `rstd` is what the forward op returned, and `residual` the gradient that reaches `x` along another path; without it,
     it is 0. `runtime_eps`, types, the order of sums, NaN and Inf are as in `norm.rms_norm`. Under one schedule all sums are taken in
-    one order, without atomics, so that results are the same in every run.
+    one order, without atomics, so that results are the same in every run. `lengths`, if given, says how many elements each row has:
+    those from there on do not exist, N is the length, no sum includes them, and their dx is `residual` alone.
 
     Constraints:
     - C1: `axes` names at least one axis of `x`, none twice; negative ones count from the end.
@@ -32,6 +33,7 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
     - C5: `weight_offset` is 0 when there is no `weight`.
     - C6: `eps` is finite and not negative.
     - C7: `eps` has its default where `runtime_eps` is there.
+    - C8: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
 
     Example:
 
@@ -46,6 +48,7 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
     Optional<Norm_FloatTensor>:$weight,
     Optional<Norm_FloatTensor>:$rstd,
     Optional<Norm_FloatTensor>:$residual,
+    Optional<Norm_LabelTensor>:$lengths,
     Optional<Norm_RuntimeNumber>:$runtime_eps,
     Norm_Axes:$axes,
     Norm_Number<"1.0e-6">:$eps,
@@ -55,6 +58,7 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
   let shapes = (by_name
     Norm_NamedAxes<"axes">:$weight,
     Norm_OtherAxes<"axes">:$rstd,
+    Norm_OtherAxes<"axes">:$lengths,
     Norm_InPlaceOf<"eps">:$runtime_eps,
     Norm_NamedAxes<"axes">:$dweight,
     Norm_NamedAxes<"axes">:$dbias
@@ -62,7 +66,7 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
   let usual = ["weight", "rstd", "dweight"];
   let assemblyFormat = [{
     $x `dy` `(` $dy `:` type($dy) `)` (`weight` `(` $weight^ `:` type($weight) `)`)? (`rstd` `(` $rstd^ `:` type($rstd) `)`)?
-    (`residual` `(` $residual^ `:` type($residual) `)`)?
+    (`residual` `(` $residual^ `:` type($residual) `)`)? (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`eps` `(` $runtime_eps^ `)`)? attr-dict `:` type($x) `->` type($dx) (`dweight` `(` type($dweight)^ `)`)? (`dbias` `(` type($dbias)^ `)`)?
   }];
   let hasVerifier = 1;
@@ -94,6 +98,7 @@ def Norm_LayerNormGradOp : Norm_NamedOp<"layer_norm_grad", [AttrSizedOperandSegm
     - C5: `weight_offset` is 0 when there is no `weight`.
     - C6: `eps` is finite and not negative.
     - C7: `eps` has its default where `runtime_eps` is there.
+    - C8: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
 
     Example:
 
@@ -109,6 +114,7 @@ def Norm_LayerNormGradOp : Norm_NamedOp<"layer_norm_grad", [AttrSizedOperandSegm
     Optional<Norm_FloatTensor>:$mean,
     Optional<Norm_FloatTensor>:$rstd,
     Optional<Norm_FloatTensor>:$residual,
+    Optional<Norm_LabelTensor>:$lengths,
     Optional<Norm_RuntimeNumber>:$runtime_eps,
     Norm_Axes:$axes,
     Norm_Number<"1.0e-5">:$eps,
@@ -119,6 +125,7 @@ def Norm_LayerNormGradOp : Norm_NamedOp<"layer_norm_grad", [AttrSizedOperandSegm
     Norm_NamedAxes<"axes">:$weight,
     Norm_OtherAxes<"axes">:$mean,
     Norm_OtherAxes<"axes">:$rstd,
+    Norm_OtherAxes<"axes">:$lengths,
     Norm_InPlaceOf<"eps">:$runtime_eps,
     Norm_NamedAxes<"axes">:$dweight,
     Norm_NamedAxes<"axes">:$dbias
@@ -127,7 +134,8 @@ def Norm_LayerNormGradOp : Norm_NamedOp<"layer_norm_grad", [AttrSizedOperandSegm
   let assemblyFormat = [{
     $x `dy` `(` $dy `:` type($dy) `)` (`weight` `(` $weight^ `:` type($weight) `)`)? (`mean` `(` $mean^ `:` type($mean) `)`)?
     (`rstd` `(` $rstd^ `:` type($rstd) `)`)? (`residual` `(` $residual^ `:` type($residual) `)`)?
-    (`eps` `(` $runtime_eps^ `)`)? attr-dict `:` type($x) `->` type($dx) (`dweight` `(` type($dweight)^ `)`)? (`dbias` `(` type($dbias)^ `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)? (`eps` `(` $runtime_eps^ `)`)?
+    attr-dict `:` type($x) `->` type($dx) (`dweight` `(` type($dweight)^ `)`)? (`dbias` `(` type($dbias)^ `)`)?
   }];
   let hasVerifier = 1;
 }

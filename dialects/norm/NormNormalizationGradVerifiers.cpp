@@ -45,6 +45,8 @@ template <typename GradOp> static FailureOr<AxisSplit> verifyOverAxes(GradOp op)
   // rms_norm_grad_c6, layer_norm_grad_c6, rms_norm_grad_c7, layer_norm_grad_c7
   if (failed(verifyEps(op)))
     return failure();
+  if (failed(verifyLengths(op, op.getLengths(), *axes))) // rms_norm_grad_c8, layer_norm_grad_c8
+    return failure();
   return axes;
 }
 

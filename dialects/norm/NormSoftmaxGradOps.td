@@ -6,17 +6,21 @@
 include "norm/NormOpBase.td"
 
 /// The gradient of an op on logits, as a function of the op's own result.
-class Norm_OfResultGradOp<string mnemonic> : Norm_NamedOp<mnemonic> {
+class Norm_OfResultGradOp<string mnemonic> : Norm_NamedOp<mnemonic, [AttrSizedOperandSegments]> {
   let arguments = (ins
     Norm_UpToF32Tensor:$y,
     Norm_UpToF32Tensor:$dy,
+    Optional<Norm_LabelTensor>:$lengths,
     Optional<Norm_RuntimeNumber>:$runtime_scale,
     Norm_Axes:$axes,
     Norm_Number<"1.0">:$scale
   );
   let results = (outs Norm_UpToF32Tensor:$dx);
-  let shapes = (by_name Norm_InPlaceOf<"scale">:$runtime_scale);
-  let assemblyFormat = "$y `dy` `(` $dy `:` type($dy) `)` (`scale` `(` $runtime_scale^ `)`)? attr-dict `:` type($y) `->` type($dx)";
+  let shapes = (by_name Norm_OtherAxes<"axes">:$lengths, Norm_InPlaceOf<"scale">:$runtime_scale);
+  let assemblyFormat = [{
+    $y `dy` `(` $dy `:` type($dy) `)` (`lengths` `(` $lengths^ `:` type($lengths) `)`)? (`scale` `(` $runtime_scale^ `)`)?
+    attr-dict `:` type($y) `->` type($dx)
+  }];
   let hasVerifier = 1;
 }
 
@@ -29,14 +33,17 @@ def Norm_SoftmaxGradOp : Norm_OfResultGradOp<"softmax_grad"> {
         dx = y * (dy - sum_n(y * dy)) * scale
 
     `y` contains the effect of masks: where they exclude a logit it is 0, and so is `dx`. The gradient of a `softcap`
-    needs the logits, and is not included. `runtime_scale` is as in `norm.softmax`. Operands are widened to f32, in
-    which all arithmetic is, and the result is rounded once. The sum may be taken in any order. NaN and Inf among the elements that share a sum reach all of them.
+    needs the logits, and is not included. `runtime_scale` is as in `norm.softmax`. `lengths`, if given, says how many elements each row
+    has: those from there on do not exist, the sum leaves them out, and their dx is 0. Operands are widened to f32, in which all arithmetic
+    is, and the result is rounded once. The sum may be taken in any order. NaN and Inf among the elements that share a sum reach all of
+    them.
 
     Constraints:
     - C1: `axes` names at least one axis of `y`, none twice; negative ones count from the end.
     - C2: `dy` and `dx` have the shape of `y`.
     - C3: `scale` is finite.
     - C4: `scale` has its default where `runtime_scale` is there.
+    - C5: `lengths` has the shape of the other axes of `y`, and `axes` then names one axis.
 
     Example: `%dx = norm.softmax_grad %y dy(%dy : tensor<?x1024xbf16>) : tensor<?x1024xbf16> -> tensor<?x1024xbf16>`
   }];
@@ -50,7 +57,7 @@ def Norm_LogSoftmaxGradOp : Norm_OfResultGradOp<"log_softmax_grad"> {
 
         dx = (dy - exp(y) * sum_n(dy)) * scale
 
-    Types and the order of sums are as in `norm.softmax_grad`, and so is what is said of masks and `softcap`. NaN and Inf in `dy` reach
+    Types, `lengths` and the order of sums are as in `norm.softmax_grad`, and so is what is said of masks and `softcap`. NaN and Inf in `dy` reach
     all elements that share its sum, and NaN in `y` its own.
 
     Constraints:
@@ -58,6 +65,7 @@ def Norm_LogSoftmaxGradOp : Norm_OfResultGradOp<"log_softmax_grad"> {
     - C2: `dy` and `dx` have the shape of `y`.
     - C3: `scale` is finite.
     - C4: `scale` has its default where `runtime_scale` is there.
+    - C5: `lengths` has the shape of the other axes of `y`, and `axes` then names one axis.
 
     Example: `%dx = norm.log_softmax_grad %y dy(%dy : tensor<?x1000xf32>) : tensor<?x1000xf32> -> tensor<?x1000xbf16>`
   }];

@@ -13,7 +13,8 @@ using namespace mlir::norm;
 /// Checks the constraints of a gradient that is a function of the op's own result.
 template <typename GradOp> static LogicalResult verifyOfResult(GradOp op) {
   RankedTensorType y = op.getY().getType();
-  if (failed(splitAxes(op, op.getY(), op.getAxes()))) // softmax_grad_c1, log_softmax_grad_c1
+  FailureOr<AxisSplit> axes = splitAxes(op, op.getY(), op.getAxes()); // softmax_grad_c1, log_softmax_grad_c1
+  if (failed(axes))
     return failure();
   // softmax_grad_c2, log_softmax_grad_c2
   if (failed(verifyShape(op, "dy", op.getDy(), y.getShape(), quoted(y))) ||
@@ -22,7 +23,9 @@ template <typename GradOp> static LogicalResult verifyOfResult(GradOp op) {
   if (failed(verifyFinite(op, "scale", op.getScale()))) // softmax_grad_c3, log_softmax_grad_c3
     return failure();
   // softmax_grad_c4, log_softmax_grad_c4
-  return verifyInPlace(op, "scale", op.getRuntimeScale(), &GradOp::Properties::scale);
+  if (failed(verifyInPlace(op, "scale", op.getRuntimeScale(), &GradOp::Properties::scale)))
+    return failure();
+  return verifyLengths(op, op.getLengths(), *axes); // softmax_grad_c5, log_softmax_grad_c5
 }
 
 LogicalResult SoftmaxGradOp::verify() { return verifyOfResult(*this); }

@@ -367,6 +367,60 @@ fn elements_behind_the_length_of_a_row_do_not_exist() {
 }
 
 #[test]
+fn elements_behind_the_length_of_a_row_have_no_gradient() {
+    let lengths = integers("lengths", Element::I32, &[3], &[2.0, 1.0, -1.0]);
+    let (y, dy) = (
+        input("y", &[3, 2], &[0.25, 0.75, 1.0, f64::NAN, f64::NAN, 0.5]),
+        input("dy", &[3, 2], &[4.0, 8.0, 3.0, f64::NAN, 1.0, f64::NAN]),
+    );
+    let outputs = [output("dx", &[3, 2])];
+    let inputs = [y, dy.clone(), lengths.clone()];
+    let found = call(
+        "softmax_grad",
+        "\"axes\": [-1], \"scale\": 2.0",
+        &inputs,
+        &outputs,
+    );
+    assert_eq!(found["dx"], [-1.5, 1.5, 0.0, 0.0, 0.0, 0.0]);
+    let y = input("y", &[3, 2], &[0.0, -INF, 0.0, f64::NAN, f64::NAN, 0.5]);
+    let inputs = [y, dy.clone(), lengths.clone()];
+    let found = call(
+        "log_softmax_grad",
+        "\"axes\": [-1], \"scale\": 1.0",
+        &inputs,
+        &outputs,
+    );
+    assert_eq!(found["dx"], [-8.0, 8.0, 0.0, 0.0, 0.0, 0.0]);
+
+    let inputs = [
+        input("x", &[3, 2], &[1.0, -1.0, 3.0, f64::NAN, f64::NAN, 5.0]),
+        dy,
+        input("residual", &[3, 2], &[0.0, 0.0, 0.5, 7.0, 9.0, f64::NAN]),
+        lengths,
+    ];
+    let outputs = [
+        output("dx", &[3, 2]),
+        output("dweight", &[2]),
+        output("dbias", &[2]),
+    ];
+    let attributes = "\"axes\": [-1], \"eps\": 0.0, \"weight_offset\": 0.0";
+    // Of the first row, rstd is 1 and the mean of dy * x is -2; an element alone has no gradient but that of the residual path.
+    let found = call("rms_norm_grad", attributes, &inputs, &outputs);
+    assert_close(&found["dx"][..5], &[6.0, 6.0, 0.5, 7.0, 9.0]);
+    assert!(found["dx"][5].is_nan());
+    assert_close(&found["dweight"], &[7.0, -8.0]);
+    assert_eq!(found["dbias"], [7.0, 8.0]);
+    let attributes = "\"axes\": [-1], \"eps\": 1.0, \"weight_offset\": 0.0";
+    // Of the first row, rstd^2 is 1/2; the only element of the second row is its own mean.
+    let found = call("layer_norm_grad", attributes, &inputs, &outputs);
+    let rstd = 0.5f64.sqrt();
+    let first = (4.0 - 6.0 + rstd * rstd * 2.0) * rstd;
+    assert_close(&found["dx"][..5], &[first, -first, 0.5, 7.0, 9.0]);
+    assert_close(&found["dweight"], &[4.0 * rstd, -8.0 * rstd]);
+    assert_eq!(found["dbias"], [7.0, 8.0]);
+}
+
+#[test]
 fn the_largest_of_a_row_come_sorted() {
     let x = input("x", &[2, 4], &[1.0, f64::NAN, 7.0, 7.0, -0.0, -INF, 0.0, -1.0]);
     let outputs = [

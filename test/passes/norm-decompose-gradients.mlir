@@ -107,6 +107,44 @@ func.func @softmax_grad(%y: tensor<?x64xf32>, %dy: tensor<?x64xf32>) -> tensor<?
 
 // -----
 
+// Elements at or beyond the row's length are in no sum, and their gradients are 0; a residual is added to that.
+// CHECK-LABEL: @rms_norm_grad_of_lengths(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
+// CHECK: %[[LENGTH:.*]] = norm.read %{{.*}}[%[[M]]] : tensor<?xi32>
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}}, %[[LENGTH]] : i32
+// CHECK: %[[G:.*]] = arith.mulf %{{.*}}, %[[DY:.*]] : f32
+// CHECK: %[[PRODUCT:.*]] = arith.select %[[EXISTS]], %[[G]], %{{.*}} : f32
+// CHECK-NEXT: norm.reduce add %[[PRODUCT]] over(%[[N]]) : f32
+// CHECK: norm.reduce add %{{.*}} over(%[[N]]) : f32
+// CHECK: %[[DX:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : f32
+// CHECK: %[[SUM:.*]] = arith.addf %[[DX]], %{{.*}} : f32
+// CHECK-NEXT: norm.write %[[SUM]]
+// CHECK: %[[TERM:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: norm.reduce add %[[TERM]] over(%[[M]]) : f32
+// CHECK: %[[DB:.*]] = arith.select %[[EXISTS]], %[[DY]], %{{.*}} : f32
+// CHECK-NEXT: norm.reduce add %[[DB]] over(%[[M]]) : f32
+func.func @rms_norm_grad_of_lengths(%x: tensor<?x64xf32>, %dy: tensor<?x64xf32>, %r: tensor<?xf32>, %l: tensor<?xi32>)
+    -> (tensor<?x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %dx, %dw, %db = norm.rms_norm_grad %x dy(%dy : tensor<?x64xf32>) rstd(%r : tensor<?xf32>) residual(%dy : tensor<?x64xf32>)
+                  lengths(%l : tensor<?xi32>) : tensor<?x64xf32> -> tensor<?x64xf32> dweight(tensor<64xf32>) dbias(tensor<64xf32>)
+  return %dx, %dw, %db : tensor<?x64xf32>, tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @softmax_grad_of_lengths(
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i64
+// CHECK: %[[PRODUCT:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: norm.reduce add %[[PRODUCT]]
+// CHECK: %[[DX:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: norm.write %[[DX]]
+func.func @softmax_grad_of_lengths(%y: tensor<?x64xf32>, %dy: tensor<?x64xf32>, %l: tensor<?xi64>) -> tensor<?x64xf32> {
+  %dx = norm.softmax_grad %y dy(%dy : tensor<?x64xf32>) lengths(%l : tensor<?xi64>) : tensor<?x64xf32> -> tensor<?x64xf32>
+  return %dx : tensor<?x64xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @log_softmax_grad(
 // CHECK: %[[SUM:.*]] = norm.reduce add %[[DY:.*]] over(%{{.*}}) : f32
 // CHECK-NEXT: %[[P:.*]] = math.exp

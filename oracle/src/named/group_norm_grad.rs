@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::groups::Groups;
-use super::normalization_grad::input_gradient;
+use super::normalization_grad::{input_gradient, with_residual};
 use super::rows::{Operand, Rows, indices};
 use super::statistics::mean_and_rstd;
 use super::{Call, Formula};
@@ -89,7 +89,8 @@ impl GroupNormGrad<'_> {
             }
         }
         let residual = self.residual.as_ref().map(elements);
-        input_gradient(&g, &centred, (true, rstd), self.ulps("dx"), residual)
+        let dx = input_gradient(&g, &centred, (true, rstd), self.ulps("dx"));
+        with_residual(dx, residual)
     }
 
     /// The terms that a channel's elements contribute to the gradient of its bias, or otherwise of its weight.

@@ -1,6 +1,7 @@
 //! Gradients of normalizations of rows: of `y = h * (weight + weight_offset) + bias` with `h = (x - mean) * rstd`.
 
 use super::broadcast_grad::BroadcastGrad;
+use super::lengths::{Lengths, whole};
 use super::rows::{Operand, Rows};
 use super::{Call, Formula, of_rows::OfRows, of_rows::Span};
 use crate::scaled::{Scaled, sum};
@@ -19,6 +20,7 @@ pub struct NormalizationGrad<'a> {
     rstd: Option<Operand<'a>>,
     residual: Option<Operand<'a>>,
     eps: Scaled,
+    lengths: Lengths<'a>,
     statistics: Statistics,
 }
 
@@ -46,6 +48,7 @@ impl<'a> NormalizationGrad<'a> {
                 .map(|tensor| rows.whole("residual", tensor))
                 .transpose()?,
             eps: Scaled::exact(call.float("eps")?),
+            lengths: Lengths::bind(call, &rows)?,
             rows,
             x,
             statistics,
@@ -84,17 +87,22 @@ impl OfRows for NormalizationGrad<'_> {
     }
 
     fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled> {
-        let dy = self.dy.row(&self.rows, index);
+        let existing = |operand: &Operand| {
+            let row = operand.row(&self.rows, index);
+            self.lengths.existing(&self.rows, index, row)
+        };
+        let dy = existing(&self.dy);
         if result == "dbias" {
-            return dy;
+            return whole(&self.rows, dy);
         }
-        let x = self.x.row(&self.rows, index);
+        let x = existing(&self.x);
         let (mean, rstd) = self.statistics(&x, index);
         let centred = x.iter().map(|x| mean.map_or(*x, |mean| *x - mean));
         let centred: Vec<Scaled> = centred.collect();
         if result == "dweight" {
             let terms = dy.iter().zip(&centred);
-            return terms.map(|(dy, centred)| *dy * (*centred * rstd)).collect();
+            let terms = terms.map(|(dy, centred)| *dy * (*centred * rstd));
+            return whole(&self.rows, terms.collect());
         }
         let g = match &self.weight {
             Some(weight) => {
@@ -107,15 +115,12 @@ impl OfRows for NormalizationGrad<'_> {
             None => dy,
         };
         let moments = (mean.is_some(), rstd);
-        input_gradient(&g, &centred, moments, OfRows::ulps(self), self.residual_of(index))
-    }
-}
-
-impl NormalizationGrad<'_> {
-    /// The gradient that reaches the row at `index` along the residual path.
-    fn residual_of(&self, index: &[i64]) -> Option<Vec<Scaled>> {
-        let residual = self.residual.as_ref()?;
-        Some(residual.row(&self.rows, index))
+        let dx = whole(
+            &self.rows,
+            input_gradient(&g, &centred, moments, OfRows::ulps(self)),
+        );
+        let residual = self.residual.as_ref();
+        with_residual(dx, residual.map(|residual| residual.row(&self.rows, index)))
     }
 }
 
@@ -132,7 +137,6 @@ pub fn input_gradient(
     centred: &[Scaled],
     (is_centred, rstd): (bool, Scaled),
     ulps: f64,
-    residual: Option<Vec<Scaled>>,
 ) -> Vec<Scaled> {
     let count = Scaled::exact(g.len() as f64);
     let products: Vec<Scaled> = g.iter().zip(centred).map(|(g, centred)| *g * *centred).collect();
@@ -151,11 +155,17 @@ pub fn input_gradient(
         }
         (*g - along) * rstd
     });
+    elements.collect()
+}
+
+/// Adds to the gradient with respect to elements that which reaches them along a residual path, if there is one.
+pub fn with_residual(dx: Vec<Scaled>, residual: Option<Vec<Scaled>>) -> Vec<Scaled> {
     match residual {
-        Some(residual) => elements
+        Some(residual) => dx
+            .into_iter()
             .zip(residual)
             .map(|(dx, residual)| dx + residual)
             .collect(),
-        None => elements.collect(),
+        None => dx,
     }
 }

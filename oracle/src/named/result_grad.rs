@@ -1,5 +1,6 @@
-//! Gradients that are functions of the op's own result: of a row of y and of dy.
+//! Gradients that are functions of the op's own result: of the existing elements of a row of y and of dy.
 
+use super::lengths::{Lengths, whole};
 use super::of_rows::{OfRows, Span};
 use super::rows::{Operand, Rows};
 use super::{Call, Formula};
@@ -14,6 +15,7 @@ pub struct ResultGrad<'a> {
     y: Operand<'a>,
     dy: Operand<'a>,
     scale: Scaled,
+    lengths: Lengths<'a>,
     ds: GradientOfRow,
 }
 
@@ -24,6 +26,7 @@ impl<'a> ResultGrad<'a> {
         Ok(Box::new(ResultGrad {
             dy: rows.whole("dy", call.operand("dy")?)?,
             scale: Scaled::exact(call.float("scale")?),
+            lengths: Lengths::bind(call, &rows)?,
             rows,
             y,
             ds,
@@ -45,14 +48,18 @@ impl OfRows for ResultGrad<'_> {
     }
 
     fn numbers(&self, _result: &str, index: &[i64]) -> Vec<Scaled> {
-        let row = |operand: &Operand| operand.row(&self.rows, index);
+        let row = |operand: &Operand| {
+            let row = operand.row(&self.rows, index);
+            self.lengths.existing(&self.rows, index, row)
+        };
         let ds = (self.ds)(&row(&self.y), &row(&self.dy)).into_iter();
-        match self.scale.value {
+        let dx = match self.scale.value {
             // A factor of 1 is skipped, as it rounds nothing.
             1.0 => ds.collect(),
             _ => ds
                 .map(|ds| if ds.is_undefined() { ds } else { ds * self.scale })
                 .collect(),
-        }
+        };
+        whole(&self.rows, dx)
     }
 }

@@ -12,14 +12,14 @@ use crate::mlir::pass::PassResult;
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let grad = viewed(op, LogSoftmaxGradOp::from_op)?;
     let p = Program::begin(op)?;
-    let split = p.split(&grad.axes()?);
+    let split = p.rows(&grad.axes()?, grad.lengths())?;
     let y = p.read(grad.y()?, p.dims())?;
     let dy = p.read(grad.dy()?, p.dims())?;
     let sum = p.sum(dy, &split)?;
     let share = p.op("arith.mulf", &[p.op("math.exp", &[y]), sum]);
     let ds = p.op("arith.subf", &[dy, share]);
     let scale = Setting::new(grad.scale()?, grad.runtime_scale());
-    p.write(p.scaled(ds, scale)?, grad.dx()?, p.dims())?;
+    p.write_existing(p.scaled(ds, scale)?, grad.dx()?, &split)?;
     p.end();
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::mlir::pass::PassResult;
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let grad = viewed(op, RMSNormGradOp::from_op)?;
     let p = Program::begin(op)?;
-    let split = p.split(&grad.axes()?);
+    let split = p.rows(&grad.axes()?, grad.lengths())?;
     let eps = Setting::new(grad.eps()?, grad.runtime_eps());
     let x = p.read(grad.x()?, p.dims())?;
     let rstd = match grad.rstd() {

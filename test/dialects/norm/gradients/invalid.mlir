@@ -366,3 +366,67 @@ func.func @cross_entropy_grad_c6(%x: tensor<2x4xf32>, %l: tensor<2xi64>, %d: ten
   %0 = norm.cross_entropy_grad %x labels(%l : tensor<2xi64>) dloss(%d : tensor<2xf32>) z_loss(%e) {z_loss = 0.5 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }
+
+// -----
+
+func.func @rms_norm_grad_c8(%x: tensor<2x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{expected lengths to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi32>'}}
+  %0 = norm.rms_norm_grad %x dy(%x : tensor<2x4xf32>) lengths(%l : tensor<4xi32>) : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c8_axes(%x: tensor<2x4xf32>, %l: tensor<i64>) {
+  // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
+  %0 = norm.rms_norm_grad %x dy(%x : tensor<2x4xf32>) lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_c8(%x: tensor<2x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{expected lengths to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi32>'}}
+  %0 = norm.layer_norm_grad %x dy(%x : tensor<2x4xf32>) lengths(%l : tensor<4xi32>) : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_grad_c8_axes(%x: tensor<2x4xf32>, %l: tensor<i64>) {
+  // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
+  %0 = norm.layer_norm_grad %x dy(%x : tensor<2x4xf32>) lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_grad_c5(%y: tensor<2x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{expected lengths to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi32>'}}
+  %0 = norm.softmax_grad %y dy(%y : tensor<2x4xf32>) lengths(%l : tensor<4xi32>) : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_grad_c5_axes(%y: tensor<2x4xf32>, %l: tensor<i64>) {
+  // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
+  %0 = norm.softmax_grad %y dy(%y : tensor<2x4xf32>) lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @log_softmax_grad_c5(%y: tensor<2x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{expected lengths to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi32>'}}
+  %0 = norm.log_softmax_grad %y dy(%y : tensor<2x4xf32>) lengths(%l : tensor<4xi32>) : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @log_softmax_grad_c5_axes(%y: tensor<2x4xf32>, %l: tensor<i64>) {
+  // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
+  %0 = norm.log_softmax_grad %y dy(%y : tensor<2x4xf32>) lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}

@@ -52,6 +52,23 @@ func.func @softmax_grad(%y: tensor<?x64xbf16>) {
   return
 }
 
+// CHECK-LABEL: func.func @of_lengths
+func.func @of_lengths(%x: tensor<?x64xf16>, %m: tensor<?xf32>, %l: tensor<?xi64>, %e: f32) {
+  // CHECK: norm.rms_norm_grad %{{.*}} dy(%{{.*}} : tensor<?x64xf16>) residual(%{{.*}} : tensor<?x64xf16>) lengths(%{{.*}} : tensor<?xi64>) eps(%{{.*}})
+  // CHECK-SAME: : tensor<?x64xf16> -> tensor<?x64xf16>
+  %0 = norm.rms_norm_grad %x dy(%x : tensor<?x64xf16>) residual(%x : tensor<?x64xf16>) lengths(%l : tensor<?xi64>) eps(%e)
+       : tensor<?x64xf16> -> tensor<?x64xf16>
+  // CHECK: norm.layer_norm_grad %{{.*}} dy(%{{.*}} : tensor<?x64xf16>) mean(%{{.*}} : tensor<?xf32>) rstd(%{{.*}} : tensor<?xf32>)
+  // CHECK-SAME: lengths(%{{.*}} : tensor<?xi64>) : tensor<?x64xf16> -> tensor<?x64xf16> dweight(tensor<64xf32>)
+  %1, %dw = norm.layer_norm_grad %x dy(%x : tensor<?x64xf16>) mean(%m : tensor<?xf32>) rstd(%m : tensor<?xf32>)
+            lengths(%l : tensor<?xi64>) : tensor<?x64xf16> -> tensor<?x64xf16> dweight(tensor<64xf32>)
+  // CHECK: norm.softmax_grad {{.*}} lengths(%{{.*}} : tensor<?xi64>) scale(%{{.*}}) : tensor<?x64xf16> -> tensor<?x64xf16>
+  %2 = norm.softmax_grad %x dy(%x : tensor<?x64xf16>) lengths(%l : tensor<?xi64>) scale(%e) : tensor<?x64xf16> -> tensor<?x64xf16>
+  // CHECK: norm.log_softmax_grad {{.*}} lengths(%{{.*}} : tensor<?xi64>) : tensor<?x64xf16> -> tensor<?x64xf16>
+  %3 = norm.log_softmax_grad %x dy(%x : tensor<?x64xf16>) lengths(%l : tensor<?xi64>) : tensor<?x64xf16> -> tensor<?x64xf16>
+  return
+}
+
 // CHECK-LABEL: func.func @numbers_at_run_time
 func.func @numbers_at_run_time(%x: tensor<?x8x64xf16>, %w: tensor<8x64xf16>, %e: f32) {
   // CHECK: norm.rms_norm_grad {{.*}} weight(%{{.*}} : tensor<8x64xf16>) eps(%{{.*}}) : tensor<?x8x64xf16> -> tensor<?x8x64xf16> dweight(tensor<8x64xf32>)

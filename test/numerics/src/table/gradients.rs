@@ -57,6 +57,26 @@ const ROWS: &[Call] = &[
         ..PLAIN
     },
     Call {
+        name: "rms_norm_grad of lengths",
+        op: "rms_norm_grad",
+        operands: &[
+            ("dy", "?xNxX"),
+            ("weight", "NxX"),
+            ("rstd", "?xA"),
+            ("residual", "?xNxX"),
+            ("lengths", "?xi32"),
+        ],
+        results: &[("dx", "?xNxY"), ("dweight", "NxA"), ("dbias", "NxX")],
+        ..PLAIN
+    },
+    Call {
+        name: "layer_norm_grad of lengths",
+        op: "layer_norm_grad",
+        operands: &[("dy", "?xNxX"), ("weight", "NxX"), ("lengths", "?xi64")],
+        results: &[("dx", "?xNxY"), ("dweight", "NxA"), ("dbias", "NxA")],
+        ..PLAIN
+    },
+    Call {
         name: "rms_norm_grad of an eps at run time",
         op: "rms_norm_grad",
         operands: &[("dy", "?xNxX"), ("weight", "?x1xX")],
@@ -95,6 +115,18 @@ const LOGITS: &[Call] = &[
     Call {
         name: "softmax_grad",
         op: "softmax_grad",
+        ..PLAIN
+    },
+    Call {
+        name: "softmax_grad of lengths",
+        op: "softmax_grad",
+        operands: &[("dy", "?xNxX"), ("lengths", "?xi32")],
+        ..PLAIN
+    },
+    Call {
+        name: "log_softmax_grad of lengths",
+        op: "log_softmax_grad",
+        operands: &[("dy", "?xNxX"), ("lengths", "?xi64")],
         ..PLAIN
     },
     Call {

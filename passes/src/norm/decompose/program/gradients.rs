@@ -123,15 +123,16 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             across = self.op("arith.subf", &[across, self.mean(g, places.split)?]);
         }
         let across = self.op("arith.subf", &[across, self.op("arith.mulf", &[h, share])]);
-        let dx = self.op("arith.mulf", &[across, rstd]);
+        let dx = self.existing(self.op("arith.mulf", &[across, rstd]), 0.0, places.split);
         self.write_with_residual(dx, of.residual, of.dx, places.element)?;
         if let Some(dweight) = of.dweight {
-            let term = self.op("arith.mulf", &[dy, h]);
+            let term = self.existing(self.op("arith.mulf", &[dy, h]), 0.0, places.split);
             let sum = self.reduce(ReduceKind::Add, term, places.sharing)?;
             self.write_at(sum, dweight, places.weight)?;
         }
         if let Some(dbias) = of.dbias {
-            let sum = self.reduce(ReduceKind::Add, dy, places.sharing)?;
+            let term = self.existing(dy, 0.0, places.split);
+            let sum = self.reduce(ReduceKind::Add, term, places.sharing)?;
             self.write_at(sum, dbias, places.weight)?;
         }
         Ok(())

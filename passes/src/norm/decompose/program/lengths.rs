@@ -1,4 +1,4 @@
-//! Rows of given lengths: elements beyond a row's length do not exist. Sums leave them out, and results are 0 there.
+//! Rows of given lengths: elements beyond a row's length do not exist. Sums leave them out, and results and gradients are 0 there.
 
 use melior::ir::{Value, ValueLike};
 
