@@ -76,7 +76,9 @@ def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
     the gradient of a tensor between two of them has that tensor's type.
     - The derivative of a scalar op is that of the table of scalar ops
       (`dialects/norm/norm.md`). A conversion between floats passes a gradient
-      unchanged. A boolean has no gradient: what a `select` chooses is fixed.
+      unchanged. A boolean has no gradient: what a `select` chooses is fixed, and
+      the gradient of what it does not choose is 0, also where that is infinite or
+      NaN.
     - In a sum each value gets the whole gradient; in a maximum or minimum the
       values that attain it share it equally, as in PyTorch's `amax`; in a product
       each value gets the gradient times the product of the others.

@@ -89,6 +89,27 @@ func.func @max(%x: tensor<?x64xf32>) -> tensor<?xf32> attributes {norm.gradient}
 
 // -----
 
+// What a select does not choose is 0 whatever it is multiplied by: conditions are applied last, also within sums.
+// CHECK-LABEL: func.func @rows_of_lengths_grad(
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt
+// CHECK: %[[RSTD:.*]] = math.rsqrt
+// CHECK: %[[H:.*]] = arith.mulf %{{.*}}, %[[RSTD]] : f32
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %{{.*}}, %[[H]] : f32
+// CHECK: %[[TERM:.*]] = arith.select %[[EXISTS]], %[[PRODUCT]], %{{.*}} : f32
+// CHECK-NEXT: %[[DW:.*]] = norm.reduce add %[[TERM]]
+// CHECK: %[[TERM:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: norm.reduce add %[[TERM]]
+// CHECK: %[[DX:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: norm.write %[[DX]]
+// CHECK-NEXT: norm.write %[[DW]]
+func.func @rows_of_lengths(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %l: tensor<?xi32>) -> tensor<?x64xf32>
+    attributes {norm.gradient = ["arg0", "arg1"]} {
+  %y = norm.rms_norm %x weight(%w : tensor<64xf32>) lengths(%l : tensor<?xi32>) : tensor<?x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
 // Halves that are read separately are written separately.
 // CHECK-LABEL: func.func @halves_grad(
 // CHECK: norm.write %{{.*}}[%[[M:.*]], %[[K:.*]]]

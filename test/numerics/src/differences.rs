@@ -132,7 +132,8 @@ fn derived_gradients_are_difference_quotients() {
     }
 }
 
-/// Pairs of functions over the same tensors: one asks for the derived gradient, the other calls the named op of that gradient.
+/// Pairs of functions over the same tensors: one asks for the derived gradient, the other calls the named op of that gradient. Rows of
+/// given lengths have from 0 to 4 elements of 6, and the statistics of those without any are NaN.
 const NAMED_GRADIENTS: &[(&str, &str)] = &[
     (
         r#"
@@ -195,6 +196,74 @@ func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %labels: tensor<?xi64> {norm
 func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %labels: tensor<?xi64> {norm.name = "labels"}, %dy: tensor<?xf32> {norm.name = "dy"})
     -> (tensor<?x6xf32> {norm.name = "dx"}) {
   %dx = norm.cross_entropy_grad %x labels(%labels : tensor<?xi64>) dloss(%dy : tensor<?xf32>) : tensor<?x6xf32> -> tensor<?x6xf32>
+  return %dx : tensor<?x6xf32>
+}
+"#,
+    ),
+    (
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %w: tensor<6xf32> {norm.name = "w"},
+    %l: tensor<?xi32> {norm.name = "l"}) -> (tensor<?x6xf32> {norm.name = "y"}) attributes {norm.gradient = ["x", "w"]} {
+  %y = norm.rms_norm %x weight(%w : tensor<6xf32>) lengths(%l : tensor<?xi32>) : tensor<?x6xf32> -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
+"#,
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %w: tensor<6xf32> {norm.name = "w"}, %l: tensor<?xi32> {norm.name = "l"},
+    %dy: tensor<?x6xf32> {norm.name = "dy"}) -> (tensor<?x6xf32> {norm.name = "dx"}, tensor<6xf32> {norm.name = "dw"}) {
+  %dx, %dw = norm.rms_norm_grad %x dy(%dy : tensor<?x6xf32>) weight(%w : tensor<6xf32>) lengths(%l : tensor<?xi32>)
+      : tensor<?x6xf32> -> tensor<?x6xf32> dweight(tensor<6xf32>)
+  return %dx, %dw : tensor<?x6xf32>, tensor<6xf32>
+}
+"#,
+    ),
+    (
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %w: tensor<6xf32> {norm.name = "w"}, %b: tensor<6xf32> {norm.name = "b"},
+    %l: tensor<?xi32> {norm.name = "l"}) -> (tensor<?x6xf32> {norm.name = "y"}) attributes {norm.gradient = ["x", "w", "b"]} {
+  %y = norm.layer_norm %x weight(%w : tensor<6xf32>) bias(%b : tensor<6xf32>) lengths(%l : tensor<?xi32>) : tensor<?x6xf32> -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
+"#,
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %w: tensor<6xf32> {norm.name = "w"}, %l: tensor<?xi32> {norm.name = "l"},
+    %dy: tensor<?x6xf32> {norm.name = "dy"}) -> (tensor<?x6xf32> {norm.name = "dx"}, tensor<6xf32> {norm.name = "dw"}, tensor<6xf32> {norm.name = "db"}) {
+  %dx, %dw, %db = norm.layer_norm_grad %x dy(%dy : tensor<?x6xf32>) weight(%w : tensor<6xf32>) lengths(%l : tensor<?xi32>)
+      : tensor<?x6xf32> -> tensor<?x6xf32> dweight(tensor<6xf32>) dbias(tensor<6xf32>)
+  return %dx, %dw, %db : tensor<?x6xf32>, tensor<6xf32>, tensor<6xf32>
+}
+"#,
+    ),
+    (
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %l: tensor<?xi64> {norm.name = "l"}) -> (tensor<?x6xf32> {norm.name = "y"})
+    attributes {norm.gradient = ["x"]} {
+  %y = norm.softmax %x lengths(%l : tensor<?xi64>) : tensor<?x6xf32> -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
+"#,
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %l: tensor<?xi64> {norm.name = "l"}, %dy: tensor<?x6xf32> {norm.name = "dy"})
+    -> (tensor<?x6xf32> {norm.name = "dx"}) {
+  %y = norm.softmax %x lengths(%l : tensor<?xi64>) : tensor<?x6xf32> -> tensor<?x6xf32>
+  %dx = norm.softmax_grad %y dy(%dy : tensor<?x6xf32>) lengths(%l : tensor<?xi64>) : tensor<?x6xf32> -> tensor<?x6xf32>
+  return %dx : tensor<?x6xf32>
+}
+"#,
+    ),
+    (
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %l: tensor<?xi64> {norm.name = "l"}) -> (tensor<?x6xf32> {norm.name = "y"})
+    attributes {norm.gradient = ["x"]} {
+  %y = norm.log_softmax %x lengths(%l : tensor<?xi64>) : tensor<?x6xf32> -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
+"#,
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %l: tensor<?xi64> {norm.name = "l"}, %dy: tensor<?x6xf32> {norm.name = "dy"})
+    -> (tensor<?x6xf32> {norm.name = "dx"}) {
+  %y = norm.log_softmax %x lengths(%l : tensor<?xi64>) : tensor<?x6xf32> -> tensor<?x6xf32>
+  %dx = norm.log_softmax_grad %y dy(%dy : tensor<?x6xf32>) lengths(%l : tensor<?xi64>) : tensor<?x6xf32> -> tensor<?x6xf32>
   return %dx : tensor<?x6xf32>
 }
 "#,

@@ -6,7 +6,7 @@ use melior::ir::Value;
 use norma_dialects::norm::ReduceKind;
 
 use super::{
-    sum::{Atom, Product, Sum},
+    sum::{Atom, Conditions, Product, Sum},
     values::{DimSet, Values},
 };
 use crate::mlir::pass::PassError;
@@ -16,8 +16,8 @@ const MOST_PER_ELEMENT: usize = 2;
 /// The largest number of products in a sum, and of factors in a product, before it is emitted.
 const MOST: usize = 8;
 
-/// Factors, with their powers, that are invariant over the summed dims.
-type Outside = BTreeMap<Atom, i32>;
+/// Factors with their powers.
+type Powers = BTreeMap<Atom, i32>;
 
 impl<'c: 'a, 'a> Values<'c, 'a> {
     /// Represents a value as a sum.
@@ -39,10 +39,16 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
     /// Multiplies a sum by a coefficient and a product.
     pub(super) fn times(&mut self, sum: &Sum, coefficient: f64, by: &Product) -> Sum {
         let is_long = by.element.is_some() && sum.terms.len() > MOST_PER_ELEMENT;
-        let written = is_long.then(|| self.written_out(sum));
+        let written = is_long.then(|| {
+            let (coefficient, product) = self.written_out(sum);
+            self.sum_of(coefficient, product)
+        });
         let mut found = self.zero();
         for (product, factor) in &written.as_ref().unwrap_or(sum).terms {
             let mut product = product.clone();
+            if !product.require(&by.conditions) {
+                continue;
+            }
             product.multiply_powers(&by.powers);
             product.element = match (product.element, by.element) {
                 (Some(one), Some(other)) => {
@@ -61,11 +67,12 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
     pub(super) fn reciprocal(&mut self, sum: &Sum) -> (f64, Product) {
         if let Some((coefficient, product)) = sum.as_product()
             && product.element.is_none()
+            && product.conditions.is_empty()
         {
             let powers = product.powers.iter().map(|(atom, power)| (*atom, -power));
             let reciprocal = Product {
-                element: None,
                 powers: powers.collect(),
+                ..Product::default()
             };
             return (1.0 / coefficient, reciprocal);
         }
@@ -77,17 +84,56 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
     /// Returns the sum, emitted as a single value if it is long.
     pub(super) fn settled(&mut self, sum: Sum) -> Sum {
         let is_long = sum.terms.len() > MOST || sum.terms.keys().any(|product| product.powers.len() > MOST);
-        if is_long { self.written_out(&sum) } else { sum }
+        if !is_long {
+            return sum;
+        }
+        let (coefficient, product) = self.written_out(&sum);
+        self.sum_of(coefficient, product)
     }
 
-    fn written_out(&mut self, sum: &Sum) -> Sum {
-        let value = self.value(sum);
-        self.sum(value)
+    /// Emits a sum as a single value, and returns that as a product. If all terms have the same conditions, the product keeps them, so
+    /// that they hold for what it is multiplied by later, too.
+    pub(super) fn written_out(&mut self, sum: &Sum) -> (f64, Product) {
+        let mut parts = sum.by_conditions();
+        let (value, conditions) = match (parts.pop_first(), parts.is_empty()) {
+            (Some((conditions, part)), true) => (self.value(&part), conditions),
+            _ => (self.value(sum), Conditions::new()),
+        };
+        let (coefficient, mut product) = self.product(value);
+        product.conditions = conditions;
+        (coefficient, product)
     }
 
-    /// Emits the ops of a sum. Values that vary over fewer dims are added and multiplied before they meet values that vary over all dims.
+    /// Emits the ops of a sum: terms with the same conditions are added, and chosen as a whole where these hold.
     pub(super) fn value(&mut self, sum: &Sum) -> Value<'c, 'a> {
-        let mut of_element = BTreeMap::<Option<Atom>, Vec<(&Outside, f64)>>::new();
+        let parts = sum.by_conditions().into_iter();
+        let parts = parts.map(|(conditions, part)| {
+            let (is_negative, value) = self.unconditional(&part);
+            (is_negative, self.where_all_hold(&conditions, value))
+        });
+        let parts = parts.collect::<Vec<_>>();
+        match self.signed_sum(&parts) {
+            (false, value) => value,
+            (true, value) => self.op("arith.negf", &[value]),
+        }
+    }
+
+    /// The value where all conditions hold, and 0 elsewhere.
+    fn where_all_hold(&mut self, conditions: &Conditions, mut value: Value<'c, 'a>) -> Value<'c, 'a> {
+        for (condition, truth) in conditions {
+            let (condition, zero) = (self.of_atom(*condition), self.constant(0.0));
+            value = match truth {
+                true => self.op("arith.select", &[condition, value, zero]),
+                false => self.op("arith.select", &[condition, zero, value]),
+            };
+        }
+        value
+    }
+
+    /// Emits the ops of a sum of terms without conditions; returns whether the result is to be negated, and the value. Values that vary
+    /// over fewer dims are added and multiplied before they meet values that vary over all dims.
+    fn unconditional(&mut self, sum: &Sum) -> (bool, Value<'c, 'a>) {
+        let mut of_element = BTreeMap::<Option<Atom>, Vec<(&Powers, f64)>>::new();
         for (product, coefficient) in &sum.terms {
             let factors = of_element.entry(product.element).or_default();
             factors.push((&product.powers, *coefficient));
@@ -111,10 +157,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
             (*is_negative, self.with_element(*factor, element))
         });
         let groups = groups.collect::<Vec<_>>();
-        match self.signed_sum(&groups) {
-            (false, value) => value,
-            (true, value) => self.op("arith.negf", &[value]),
-        }
+        self.signed_sum(&groups)
     }
 
     fn with_element(&mut self, factor: Option<Value<'c, 'a>>, element: Option<Atom>) -> Value<'c, 'a> {
@@ -129,7 +172,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
     /// Emits the product of a coefficient and powers; `None` if it is 1. Factors that vary over the same dims are multiplied first, those
     /// with the fewest dims before others. Among these, divisors come last, so that a 0 stays 0, and values emitted last come first: they
     /// are what the adjoint consists of, and as small as it is.
-    fn factor(&mut self, powers: &Outside, coefficient: f64) -> Option<Value<'c, 'a>> {
+    fn factor(&mut self, powers: &Powers, coefficient: f64) -> Option<Value<'c, 'a>> {
         let mut factors = powers
             .iter()
             .map(|(atom, power)| (*atom, *power))
@@ -175,15 +218,15 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         (false, sum)
     }
 
-    /// Sums over dims. Factors that are invariant over the dims are moved out of the reduction; if terms differ in such factors, only those
-    /// that depend on a reduction are, so that the sum need not wait for it. Over dims that a term does not vary over, the sum is a
+    /// Sums over dims. Factors and conditions that are invariant over the dims are moved out of the reduction; if terms differ in them, only
+    /// those that depend on a reduction are, so that the sum need not wait for it. Over dims that a term does not vary over, the sum is a
     /// multiplication by the number of their points.
     pub(super) fn summed(&mut self, sum: &Sum, over: &DimSet) -> Result<Sum, PassError<'c>> {
-        let mut groups = BTreeMap::<DimSet, BTreeMap<Outside, Sum>>::new();
+        let mut groups = BTreeMap::<DimSet, BTreeMap<Product, Sum>>::new();
         for (product, coefficient) in &sum.terms {
             let present = &self.dims_of(product) & over;
             let mut coefficient = *coefficient;
-            let mut outside = Outside::new();
+            let mut outside = Product::default();
             let mut inside = product.clone();
             for dim in over - &present {
                 match self.extents[dim] {
@@ -191,17 +234,19 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
                     None => {
                         let one = self.constant(1.0);
                         let count = self.reduce(ReduceKind::Add, one, &[dim].into())?;
-                        *outside.entry(self.atom(count)).or_default() += 1;
+                        outside.multiply_powers(&[(self.atom(count), 1)].into());
                     }
                 }
             }
             for (atom, power) in &product.powers {
                 if self.dims_of_atom(*atom).is_disjoint(&present) {
-                    *outside.entry(*atom).or_default() += power;
+                    outside.multiply_powers(&[(*atom, *power)].into());
                     inside.powers.remove(atom);
                 }
             }
-            outside.retain(|_, power| *power != 0);
+            let conditions = inside.conditions.into_iter();
+            (outside.conditions, inside.conditions) =
+                conditions.partition(|(atom, _)| self.dims_of_atom(*atom).is_disjoint(&present));
             let group = groups.entry(present).or_default();
             let sum = group.entry(outside).or_insert_with(|| self.zero());
             sum.add_product(coefficient, inside);
@@ -210,32 +255,22 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         for (present, group) in groups {
             for (outside, inside) in self.joined_groups(&present, group) {
                 let reduced = self.reduced(&inside, &present)?;
-                let outside = Product {
-                    element: None,
-                    powers: outside,
-                };
                 total.add(&self.times(&reduced, 1.0, &outside), 1.0);
             }
         }
         Ok(total)
     }
 
-    /// Merges sums that differ in the factors moved out of them: factors that depend on no reduction are moved back inside, because they
-    /// keep no sum waiting.
-    fn joined_groups(&mut self, present: &DimSet, groups: BTreeMap<Outside, Sum>) -> BTreeMap<Outside, Sum> {
+    /// Merges sums that differ in what was moved out of them: factors and conditions that depend on no reduction are moved back inside,
+    /// because they keep no sum waiting.
+    fn joined_groups(&mut self, present: &DimSet, groups: BTreeMap<Product, Sum>) -> BTreeMap<Product, Sum> {
         if groups.len() < 2 || present.is_empty() {
             return groups;
         }
-        let mut joined = BTreeMap::<Outside, Sum>::new();
+        let mut joined = BTreeMap::<Product, Sum>::new();
         for (outside, inside) in groups {
-            let is_awaited = |atom: &Atom| self.facts(self.of_atom(*atom)).is_reduced;
-            let (awaited, known) = outside
-                .into_iter()
-                .partition::<Outside, _>(|(atom, _)| is_awaited(atom));
-            let known = Product {
-                element: None,
-                powers: known,
-            };
+            let is_awaited = |atom: Atom| self.facts(self.of_atom(atom)).is_reduced;
+            let (awaited, known) = outside.partition(is_awaited);
             let inside = self.times(&inside, 1.0, &known);
             let sum = joined.entry(awaited).or_insert_with(|| self.zero());
             sum.add(&inside, 1.0);

@@ -42,11 +42,10 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
 
     /// Returns a sum, which is not 0, as one product; a longer sum is emitted as a single value.
     pub(super) fn single(&mut self, sum: &Sum) -> (f64, Product) {
-        if let Some((coefficient, product)) = sum.as_product() {
-            return (coefficient, product.clone());
+        match sum.as_product() {
+            Some((coefficient, product)) => (coefficient, product.clone()),
+            None => self.written_out(sum),
         }
-        let value = self.value(sum);
-        self.product(value)
     }
 
     fn partial(&mut self, of: Applied<'c, 'a>, partial: &Partial) -> Result<Sum, PassError<'c>> {
@@ -97,13 +96,20 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
                     Relation::Unordered => Predicate::Unordered,
                 };
                 let holds = self.compare(predicate, a, b);
-                let indicator = self.indicator(holds, true);
+                let indicator = self.indicator(holds);
                 self.sum(indicator)
             }
             Partial::Is(index, wanted) => {
+                // What a select does not choose has no gradient, also where the product of 0 and the rest would be NaN.
                 let condition = of.op.operand(*index)?;
-                let indicator = self.indicator(condition, *wanted);
-                self.sum(indicator)
+                let conditions = [(self.atom(condition), *wanted)].into();
+                self.sum_of(
+                    1.0,
+                    Product {
+                        conditions,
+                        ..Product::default()
+                    },
+                )
             }
         })
     }

@@ -46,7 +46,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
     ) -> Result<Sum, PassError<'c>> {
         let (value, extreme) = (self.widened(value), self.widened(extreme));
         let is_extreme = self.compare(Predicate::Equal, value, extreme);
-        let is_extreme = self.indicator(is_extreme, true);
+        let is_extreme = self.indicator(is_extreme);
         let is_extreme = self.sum(is_extreme);
         let count = self.summed(&is_extreme, dims)?;
         let (coefficient, share) = self.reciprocal(&count);
@@ -66,7 +66,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         let value = self.widened(value);
         let (zero, one) = (self.constant(0.0), self.constant(1.0));
         let is_zero = self.compare(Predicate::Equal, value, zero);
-        let indicator = self.indicator(is_zero, true);
+        let indicator = self.indicator(is_zero);
         let indicator = self.sum(indicator);
         let zeros = self.summed(&indicator, dims)?;
         let zeros = self.value(&zeros);
@@ -76,7 +76,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
             self.compare(Predicate::Equal, zeros, zero),
             self.compare(Predicate::Equal, zeros, one),
         );
-        let (if_none, if_one) = (self.indicator(has_none, true), self.indicator(has_one, true));
+        let (if_none, if_one) = (self.indicator(has_none), self.indicator(has_one));
         let divided = self.op("arith.divf", &[if_none, factor]);
         let others = self.op("arith.select", &[is_zero, if_one, divided]);
         let product = self.sum(product);

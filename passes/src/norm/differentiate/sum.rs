@@ -4,10 +4,13 @@
 //! row can thus be moved out of sums over the row, and terms that cancel are recognized: the gradient with respect to the maximum that a
 //! softmax subtracts is `T / s - T / s^2 * s`, which cancels completely.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A value of the program, numbered in the order of first use.
 pub(super) type Atom = usize;
+
+/// Conditions, each with the truth that it must have.
+pub(super) type Conditions = BTreeSet<(Atom, bool)>;
 
 /// The relative tolerance for cancellation, by the type of the program's arithmetic. Coefficients are rounded to that type, where the
 /// product of a number and its reciprocal differs from 1 by a rounding of each. A sum of two coefficients that is as small as that counts
@@ -29,6 +32,9 @@ pub(super) struct Product {
     pub(super) element: Option<Atom>,
     /// The other factors, with powers that are not 0.
     pub(super) powers: BTreeMap<Atom, i32>,
+    /// Where these do not all hold, the product is 0, whatever its factors are: also if one is infinite or NaN, as what is read from
+    /// an element that does not exist may be.
+    pub(super) conditions: Conditions,
 }
 
 /// A sum of products with their coefficients, none of which is 0.
@@ -48,6 +54,25 @@ impl Product {
                 self.powers.remove(atom);
             }
         }
+    }
+
+    /// Divides a product without an element factor into the factors and conditions for which `is_first` holds, and the others.
+    pub(super) fn partition(self, is_first: impl Fn(Atom) -> bool) -> (Product, Product) {
+        let powers = self.powers.into_iter().partition(|(atom, _)| is_first(*atom));
+        let conditions = self.conditions.into_iter().partition(|(atom, _)| is_first(*atom));
+        let of = |powers, conditions| Product {
+            element: None,
+            powers,
+            conditions,
+        };
+        (of(powers.0, conditions.0), of(powers.1, conditions.1))
+    }
+
+    /// Adds conditions; returns whether all can hold at once. Otherwise the product is 0.
+    pub(super) fn require(&mut self, conditions: &Conditions) -> bool {
+        self.conditions.extend(conditions);
+        let mut conditions = self.conditions.iter();
+        !conditions.any(|(atom, truth)| self.conditions.contains(&(*atom, !truth)))
     }
 }
 
@@ -90,6 +115,20 @@ impl Sum {
         }
     }
 
+    /// The terms, without their conditions, by these.
+    pub(super) fn by_conditions(&self) -> BTreeMap<Conditions, Sum> {
+        let mut parts = BTreeMap::<Conditions, Sum>::new();
+        for (product, coefficient) in &self.terms {
+            let mut product = product.clone();
+            let conditions = std::mem::take(&mut product.conditions);
+            let part = parts
+                .entry(conditions)
+                .or_insert_with(|| Self::zero(self.rounding));
+            part.add_product(*coefficient, product);
+        }
+        parts
+    }
+
     /// Adds another sum, times a number.
     pub(super) fn add(&mut self, other: &Self, factor: f64) {
         for (product, coefficient) in &other.terms {
@@ -111,8 +150,8 @@ mod tests {
 
     fn power(atom: usize, power: i32) -> Product {
         Product {
-            element: None,
             powers: [(atom, power)].into(),
+            ..Product::default()
         }
     }
 
@@ -146,6 +185,28 @@ mod tests {
         };
         assert!(difference(24).is_zero());
         assert!(!difference(53).is_zero());
+    }
+
+    #[test]
+    fn conditions_that_exclude_each_other_are_noticed() {
+        let mut product = power(0, 1);
+        assert!(product.require(&[(1, true), (2, false)].into()));
+        assert!(product.require(&[(2, false)].into()));
+        assert!(!product.require(&[(1, false)].into()));
+    }
+
+    #[test]
+    fn terms_are_kept_apart_by_their_conditions() {
+        let mut product = power(0, 1);
+        product.require(&[(1, true)].into());
+        let mut sum = sum_of(2.0, 24);
+        sum.add_product(-2.0, product);
+        let parts = sum.by_conditions();
+        assert_eq!(parts.len(), 2);
+        assert_eq!(
+            parts[&[(1, true)].into()].as_product(),
+            Some((-2.0, &power(0, 1)))
+        );
     }
 
     #[test]

@@ -123,7 +123,8 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
 
     /// The dims that a product varies over.
     pub(super) fn dims_of(&self, product: &Product) -> DimSet {
-        let atoms = product.powers.keys().chain(&product.element);
+        let conditions = product.conditions.iter().map(|(condition, _)| condition);
+        let atoms = product.powers.keys().chain(&product.element).chain(conditions);
         atoms.flat_map(|atom| self.dims_of_atom(*atom)).collect()
     }
 
@@ -226,13 +227,10 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         })
     }
 
-    /// 1 if a condition equals `wanted`, else 0.
-    pub(super) fn indicator(&mut self, condition: Value<'c, 'a>, wanted: bool) -> Value<'c, 'a> {
+    /// 1 where a condition holds, else 0.
+    pub(super) fn indicator(&mut self, condition: Value<'c, 'a>) -> Value<'c, 'a> {
         let (one, zero) = (self.constant(1.0), self.constant(0.0));
-        match wanted {
-            true => self.op("arith.select", &[condition, one, zero]),
-            false => self.op("arith.select", &[condition, zero, one]),
-        }
+        self.op("arith.select", &[condition, one, zero])
     }
 
     /// Compares two numbers of the arithmetic's type.
