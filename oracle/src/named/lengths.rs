@@ -15,6 +15,11 @@ impl<'a> Lengths<'a> {
         Ok(Lengths(lengths.transpose()?))
     }
 
+    /// The elements of an operand's row at `index` that exist.
+    pub fn row_of(&self, operand: &Operand, rows: &Rows, index: &[i64]) -> Vec<Scaled> {
+        self.existing(rows, index, operand.row(rows, index))
+    }
+
     /// Truncates `row`, the values of the row at `index`, to the elements that exist.
     pub fn existing(&self, rows: &Rows, index: &[i64], mut row: Vec<Scaled>) -> Vec<Scaled> {
         if let Some(lengths) = &self.0 {

@@ -51,8 +51,7 @@ impl<'a> Normalization<'a> {
 
     /// The elements of the row at `index` that exist.
     pub fn row(&self, index: &[i64]) -> Vec<Scaled> {
-        let row = self.x.row(&self.rows, index);
-        self.lengths.existing(&self.rows, index, row)
+        self.lengths.row_of(&self.x, &self.rows, index)
     }
 
     /// Scales and shifts the elements of the row at `index`; those that do not exist are 0.

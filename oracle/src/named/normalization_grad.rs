@@ -87,10 +87,7 @@ impl OfRows for NormalizationGrad<'_> {
     }
 
     fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled> {
-        let existing = |operand: &Operand| {
-            let row = operand.row(&self.rows, index);
-            self.lengths.existing(&self.rows, index, row)
-        };
+        let existing = |operand: &Operand| self.lengths.row_of(operand, &self.rows, index);
         let dy = existing(&self.dy);
         if result == "dbias" {
             return whole(&self.rows, dy);

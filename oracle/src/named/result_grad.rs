@@ -48,10 +48,7 @@ impl OfRows for ResultGrad<'_> {
     }
 
     fn numbers(&self, _result: &str, index: &[i64]) -> Vec<Scaled> {
-        let row = |operand: &Operand| {
-            let row = operand.row(&self.rows, index);
-            self.lengths.existing(&self.rows, index, row)
-        };
+        let row = |operand: &Operand| self.lengths.row_of(operand, &self.rows, index);
         let ds = (self.ds)(&row(&self.y), &row(&self.dy)).into_iter();
         let dx = match self.scale.value {
             // A factor of 1 is skipped, as it rounds nothing.

@@ -383,11 +383,14 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             mapping.merge_reductions = of_parts.into_iter().chain(levels.iter().copied()).collect();
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
             let is_held = widest >= ACCESS_BYTES as u64 && looped.is_empty();
-            let ringed = rings::ringed(facts, &mapping, target);
+            let is_alone = mapping.ctas_per_cluster() == 1;
+            let ringed =
+                (!is_shared && (is_alone || is_walk)).then(|| rings::ringed(facts, &mapping, target));
+            let ringed = ringed.flatten();
             let is_held_walk = is_walk && !is_revisited && ringed.is_none();
             // If a row is split, another kernel rereads its parts, and a ring would serve nothing. Rings of clusters are split
             // otherwise (`clusters`).
-            if !is_shared && mapping.ctas_per_cluster() == 1 {
+            if !is_shared && is_alone {
                 let in_turns = ringed
                     .as_ref()
                     .and_then(|ringed| rings::in_turns(facts, ringed, target));

@@ -226,15 +226,19 @@ impl Mapping {
 
     /// Whether each step of a loop takes one point of the dim that it walks.
     pub fn takes_single_steps(&self) -> bool {
-        let is_looped = |dim: &&Vec<Factor>| dim.iter().any(|factor| factor.level == Level::Loop);
-        let mut looped = self.spread.iter().filter(is_looped).flatten();
-        looped.all(|factor| matches!(factor.level, Level::Loop | Level::Split))
+        let mut factors = self.looped().flatten();
+        factors.all(|factor| matches!(factor.level, Level::Loop | Level::Split))
     }
 
     /// How many dims pass in a loop.
     pub fn looped_dims(&self) -> usize {
+        self.looped().count()
+    }
+
+    /// The factors of the dims that pass in a loop.
+    fn looped(&self) -> impl Iterator<Item = &Vec<Factor>> {
         let is_looped = |dim: &&Vec<Factor>| dim.iter().any(|factor| factor.level == Level::Loop);
-        self.spread.iter().filter(is_looped).count()
+        self.spread.iter().filter(is_looped)
     }
 
     /// How many dims are split.

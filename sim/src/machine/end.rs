@@ -32,7 +32,7 @@ impl Machine<'_> {
         // Lanes that wait for the ended ones need not any more.
         warp.wake(|wait| matches!(wait, Wait::Lanes(_)));
         if warp.live() == 0 {
-            // The PTX ISA does not say that those of a warp that ended can be taken by others, so that they do not count as free.
+            // The PTX ISA does not say that other warps can take the registers of one that ended: they are not added to the free ones.
             warp.registers = Vec::new();
         }
         if cta.has_exited() {

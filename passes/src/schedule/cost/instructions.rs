@@ -14,7 +14,7 @@ use super::{
 /// Instructions: microseconds by which issuing them takes longer than moving the bytes. For a walk whose rows arrive while it computes they
 /// count among what its steps take ([`super::waiting`]).
 pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
-    match candidate.mapped.walks_through_rings() || candidate.mapped.walks_ahead() {
+    match candidate.mapped.overlaps_steps() {
         true => 0.0,
         false => (issue_us(candidate) - candidate.ideal_us()).max(0.0),
     }

@@ -103,9 +103,9 @@ impl<'a> Mapped<'a> {
         access.total_bytes(&self.facts.dims) >= 0.1 * self.bytes
     }
 
-    /// Whether CTAs walk over rows that they hold in registers, and load the next one meanwhile.
-    pub(super) fn walks_ahead(&self) -> bool {
-        self.reduces_in_steps() && self.mapping.prefetches()
+    /// Whether CTAs walk over rows that arrive while they compute: through rings, or in registers, a step ahead.
+    pub(super) fn overlaps_steps(&self) -> bool {
+        self.walks_through_rings() || self.reduces_in_steps() && self.mapping.prefetches()
     }
 
     /// Whether CTAs walk over rows that they hold in registers, and load each only once it is its turn.
@@ -179,12 +179,16 @@ impl<'a> Mapped<'a> {
         step * self.steps_together(step)
     }
 
+    /// The steps of a CTA's loops.
+    pub(super) fn steps(&self) -> f64 {
+        let looped = self.dims.iter().filter(|dim| dim.is_looped);
+        looped.map(Spread::steps).product()
+    }
+
     /// Returns how many steps of a loop are unrolled, each of which requests `step` bytes.
     fn steps_together(&self, step: f64) -> f64 {
-        let looped = self.dims.iter().filter(|dim| dim.is_looped);
-        let steps = looped.map(Spread::steps).product::<f64>();
         let fit = (self.mapping.unroll_bytes as f64 / step.max(1.0)).floor();
-        fit.min(steps).max(1.0)
+        fit.min(self.steps()).max(1.0)
     }
 
     /// Accesses of 16 bytes that a thread makes before it waits for any, beyond the first.

@@ -138,8 +138,8 @@ fn judged<T>(
         }
         let expected = kernel.candidate(&mapping, None);
         let resident = expected.as_ref().map_or(0, |expected| expected.resident);
-        // More CTAs by fewer registers than expected matter where there are hardly any.
-        if resident <= 1 && mapping.min_ctas_per_sm == 0 {
+        // More CTAs by fewer registers than expected matter to walks that have hardly any.
+        if resident <= 1 && mapping.min_ctas_per_sm == 0 && mapping.looped_dims() > 0 {
             let squeezed = bounded(&mapping, resident + 1);
             let found = kernel.candidate(&squeezed, None);
             if let Some(found) = found

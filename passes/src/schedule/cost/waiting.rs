@@ -3,7 +3,7 @@
 use norma_dialects::norm::Level;
 
 use super::{
-    super::{facts::Use, spread::Spread},
+    super::facts::Use,
     accesses::is_exchanged,
     candidate::{Candidate, bandwidth_per_sm},
     instructions::issue_us,
@@ -25,11 +25,11 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
         return 0.0;
     }
     let resident = candidate.resident_now();
-    if mapped.walks_through_rings() || mapped.walks_ahead() {
-        return steps_of_ring(candidate);
+    if mapped.overlaps_steps() {
+        return overlapped_steps(candidate);
     }
     if mapped.walks_held_rows() && resident == 1.0 {
-        return steps_of_lone_walk(candidate);
+        return lone_steps(candidate);
     }
     let under_way_us = resident * candidate.busy() * cta_us(candidate);
     let serial = match mapped.is_looped() {
@@ -48,15 +48,15 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     idle(LIFETIME_US + ROUND_US) + lone
 }
 
-/// Lifetimes of a walk through a ring, whose tiles arrive while it computes. A step takes its CTA [`RING_STEP_US`], in which warps
-/// wait for one another, and the time in which the SM issues its instructions. The CTAs on an SM hide each other's waiting, but the
-/// SM has to issue the instructions of all of them and to move all of their bytes, and the CTAs of a second wave wait as long
-/// again. Groups of consumers in a CTA hide each other's waiting as CTAs do, and share its steps. An exchange between the CTAs of a cluster takes longer the more CTAs share their SMs.
-fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
+/// Lifetimes of a walk whose rows arrive while it computes. A step takes its CTA [`RING_STEP_US`], in which warps wait for one another, and
+/// the time in which the SM issues its instructions. The CTAs on an SM hide each other's waiting, but the SM has to issue the instructions
+/// of all of them and to move all of their bytes, and the CTAs of a second wave wait as long again. Groups of consumers in a CTA hide each
+/// other's waiting as CTAs do, and share its steps. An exchange between the CTAs of a cluster takes longer the more CTAs share their SMs.
+fn overlapped_steps(candidate: &Candidate<'_>) -> f64 {
     let resident = candidate.resident_now();
     let issue_us = issue_of_walk_us(candidate);
     let groups = candidate.mapped.groups();
-    let of_cta_us = steps(candidate) * RING_STEP_US / groups + exchanges_of_walk_us(candidate);
+    let of_cta_us = candidate.mapped.steps() * RING_STEP_US / groups + exchanges_of_walk_us(candidate);
     let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / (resident * groups);
     let ideal_us = candidate.ideal_us();
     longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
@@ -64,8 +64,8 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
 
 /// Lifetimes of a walk that holds its rows, loads none ahead, and has its SM alone. Behind the transfer of its rows, a step takes
 /// [`HELD_STEP_US`] and the time of its instructions, in which nothing is requested.
-fn steps_of_lone_walk(candidate: &Candidate<'_>) -> f64 {
-    let of_cta_us = steps(candidate) * HELD_STEP_US + exchanges_of_walk_us(candidate);
+fn lone_steps(candidate: &Candidate<'_>) -> f64 {
+    let of_cta_us = candidate.mapped.steps() * HELD_STEP_US + exchanges_of_walk_us(candidate);
     let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_of_walk_us(candidate);
     100.0 * waited_us / candidate.ideal_us()
 }
@@ -73,12 +73,6 @@ fn steps_of_lone_walk(candidate: &Candidate<'_>) -> f64 {
 /// Microseconds in which the instructions of a walk are issued.
 fn issue_of_walk_us(candidate: &Candidate<'_>) -> f64 {
     RING_ISSUE * candidate.all_issue_us() / (candidate.warps() / RING_ISSUING_WARPS).min(1.0)
-}
-
-/// The steps of a CTA.
-fn steps(candidate: &Candidate<'_>) -> f64 {
-    let looped = candidate.mapped.dims.iter().filter(|dim| dim.is_looped);
-    looped.map(Spread::steps).product()
 }
 
 /// Microseconds that the exchanges between the CTAs of a cluster add to the steps of a walk.
@@ -152,7 +146,7 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
         return 0.0;
     }
     let is_pair = mapped.mapping.ctas_per_cluster() <= RING_PAIR;
-    if mapped.walks_through_rings() || mapped.walks_ahead() || mapped.reduces_in_steps() && is_pair {
+    if mapped.overlaps_steps() || mapped.reduces_in_steps() && is_pair {
         return RING_OF_CLUSTER;
     }
     let launches = longer(&[CLUSTER_LAUNCH_US / cta_us(candidate)], CLUSTER_LAUNCH_POWER);
