@@ -374,7 +374,8 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
     **Leaves alone** computes with an extent that is the size of a result, computes
     whose dynamic results are written in parts that reach differently far, computes
     with a `norm.scan`, and every other op. With `explain`, remarks say which ops
-    were fused, and what kept others apart.
+    were fused and, for each two kernels of which one reads what the other makes
+    or that read the same tensor, what kept them apart.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {

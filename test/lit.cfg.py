@@ -1,14 +1,15 @@
 """How lit runs the tests in this folder.
 
-`cargo xtask test` passes four parameters; by hand, `lit-22 test` or `lit-22 test/passes/norm-tile.mlir` takes the defaults:
+`cargo xtask test` passes five parameters; by hand, `lit-22 test` or `lit-22 test/passes/norm-tile.mlir` takes the defaults:
 
   -Dtools=DIR    the folder of the tools under test                    target/debug
   -Dllvm=DIR     LLVM's prefix: FileCheck, not, split-file             what llvm-config-22 says
   -Dcuda=DIR     NVIDIA's files: bin/ptxas, bin/nvdisasm               .toolchain/cuda-*
+  -Dbrowser=FILE a headless Chromium                                   the one on PATH
   -Dscratch=DIR  where tests write their temporary files (%t)          target/debug/lit
 
 A test is a .mlir or .test file with RUN lines; the tools and LLVM's programs are on its PATH. Folders called Inputs
-hold what tests read. `REQUIRES:` knows four features, each named for what the machine has: cmake, gpu, ptxas, nvdisasm.
+hold what tests read. `REQUIRES:` knows five features, each named for what the machine has: browser, cmake, gpu, ptxas, nvdisasm.
 """
 
 import ctypes
@@ -29,6 +30,10 @@ def llvm_prefix():
 
 def unpacked_cuda():
     return next(iter(glob.glob(os.path.join(ROOT, ".toolchain", "cuda-*"))), "")
+
+
+def browser_on_path():
+    return next(filter(None, map(shutil.which, ["chromium-headless-shell", "chromium", "google-chrome"])), "")
 
 
 def has_gpu():
@@ -70,6 +75,10 @@ config.substitutions.append(("%tools", tools))
 # The stand-in for CUDA's driver, to be found as libcuda.so.1.
 config.substitutions.append(("%driver", os.path.join(tools, "libnorma_stub_driver.so")))
 
+browser = lit_config.params.get("browser") or browser_on_path()
+if browser:
+    config.available_features.add("browser")
+    config.substitutions.append(("%browser", browser))
 if has_gpu():
     config.available_features.add("gpu")
 if "NORMA_PTXAS" in os.environ or shutil.which("ptxas", path=config.environment["PATH"]):

@@ -230,7 +230,7 @@ mod tests {
             "  const norma_tensor *const norma_tensors[] = {x, y};\n",
             "  const norma_scalar norma_scalars[] = {{NORMA_SCALAR_KIND_FLOAT, {.number = s}}};\n",
             "norma_embedded_launch(&norma_embedded_of_scale, norma_tensors, 2, norma_scalars, 1, stream)",
-            "  {\"sm_90a/scale_0.sm_90a.cubin\", norma_file_1_of_scale, 7},\n",
+            "  {\"sm_90a/scale_0.sm_90a.7c5bc70020c4bfcd.cubin\", norma_file_1_of_scale, 7},\n",
             "norma_tvm_call(&norma_embedded_of_scale, arguments, count, tensors, 2, scalars, 1,\n",
             "\"expected scale(x, y, s)\");\n",
         ] {

@@ -12,8 +12,8 @@ mod tvm_ffi;
 
 use std::collections::BTreeMap;
 
-use norma_bundle::Manifest;
 use norma_bundle::manifest::FILE_NAME;
+use norma_bundle::{Manifest, content};
 use thiserror::Error;
 
 pub use c::{header, source};
@@ -152,7 +152,8 @@ impl Package {
     }
 }
 
-/// The files of a bundle with one function for one target, without the parts that only people and tests read.
+/// The files of a bundle with one function for one target, without the parts that only people and tests read. The names of code
+/// contain a hash of the content, as in a bundle's folder, so that the runtime finds damage.
 fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u8>>, PackageError> {
     let target = &bundle.manifest.target;
     let mut manifest = bundle.manifest.clone();
@@ -167,8 +168,8 @@ fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u
                 .ptx
                 .as_ref()
                 .and_then(|file| bundle.ptx.get_key_value(file));
-            kernel.ptx = text.map(|(file, _)| file.clone());
-            if let Some((file, text)) = text {
+            kernel.ptx = text.map(|(file, text)| content::hashed_name(file, text.as_bytes()));
+            if let Some((file, (_, text))) = kernel.ptx.as_ref().zip(text) {
                 files.insert(format!("{target}/{file}"), text.clone().into_bytes());
             }
             let bytes = bundle
@@ -178,6 +179,7 @@ fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u
                     target: target.clone(),
                     file: kernel.cubin.clone(),
                 })?;
+            kernel.cubin = content::hashed_name(&kernel.cubin, bytes);
             files.insert(format!("{target}/{}", kernel.cubin), bytes.clone());
         }
     }
@@ -221,8 +223,11 @@ mod tests {
             let package = Package::new(&[bundle]).unwrap();
             let function = &package.functions[0];
             let manifest = str::from_utf8(&function.files["sm_80/manifest.json"]).unwrap();
-            assert_eq!(manifest.contains("scale_0.ptx"), function.has_ptx());
-            function.files.get("sm_80/scale_0.ptx").cloned()
+            assert_eq!(
+                manifest.contains("scale_0.876d2ef92bb02035.ptx"),
+                function.has_ptx()
+            );
+            function.files.get("sm_80/scale_0.876d2ef92bb02035.ptx").cloned()
         };
         assert_eq!(ptx_of(scale_with_ptx("sm_80")), Some(b".version 8.0".to_vec()));
         let mut without = scale_with_ptx("sm_80");
@@ -237,11 +242,16 @@ mod tests {
         let files: Vec<&str> = package.functions[0].files.keys().map(String::as_str).collect();
         let expected = [
             "sm_80/manifest.json",
-            "sm_80/scale_0.sm_80.cubin",
+            "sm_80/scale_0.sm_80.7c5bc70020c4bfcd.cubin",
             "sm_90a/manifest.json",
-            "sm_90a/scale_0.sm_90a.cubin",
+            "sm_90a/scale_0.sm_90a.7c5bc70020c4bfcd.cubin",
         ];
         assert_eq!(files, expected);
+        let manifest = str::from_utf8(&package.functions[0].files["sm_80/manifest.json"]).unwrap();
+        assert!(
+            manifest.contains("\"scale_0.sm_80.7c5bc70020c4bfcd.cubin\""),
+            "{manifest}"
+        );
     }
 
     #[test]

@@ -19,6 +19,14 @@ pub fn name(name: &str, bytes: &[u8]) -> String {
     format!("{stem}.{}{}", hash(bytes), extension.unwrap_or(&""))
 }
 
+/// The name as [`name`] gives it, or the name itself if it contains a hash already.
+pub fn hashed_name(of: &str, bytes: &[u8]) -> String {
+    match hash_in(of) {
+        Some(_) => of.to_owned(),
+        None => name(of, bytes),
+    }
+}
+
 /// The hash in the name of a bundle's file; `None` if the name has none.
 pub fn hash_in(name: &str) -> Option<&str> {
     let stem = EXTENSIONS
@@ -53,6 +61,9 @@ mod tests {
             name("kernel.nvvm.mlir", b"code"),
             "kernel.5694d08a2e53ffca.nvvm.mlir"
         );
+        assert_eq!(hashed_name("kernel.sm_90a.cubin", b"code"), own);
+        // Also where the content is another, so that this is found when it is loaded.
+        assert_eq!(hashed_name(&own, b"damaged"), own);
     }
 
     #[test]

@@ -108,9 +108,15 @@ FailureOr<Groups> mlir::norm::splitGroups(Operation *op, TypedValue<RankedTensor
     return op->emitOpError() << "expected channel_axis to be an axis of " << type << ", got " << channelAxis;
   int64_t channels = type.getDimSize(*axis);
   bool divides = groups == 1 || (!ShapedType::isDynamic(channels) && groups > 1 && channels % groups == 0);
-  if (!divides || channels == 0)
-    return op->emitOpError() << "expected one group, or groups that divide a static number of channels above 0, got "
-                             << groups << " groups in " << type;
+  if (!divides || channels == 0) {
+    InFlightDiagnostic error = op->emitOpError();
+    error << "expected one group, or groups that divide a static number of channels above 0, got " << groups
+          << " groups in " << type;
+    if (ShapedType::isDynamic(channels) && groups > 1)
+      error.attachNote()
+          << "groups of a dynamic size are an axis of their own, with norm.layer_norm over the axes behind it";
+    return error;
+  }
   if (*axis == 0)
     return Groups{channels, {groups}};
   return Groups{channels, {type.getDimSize(0), groups}};

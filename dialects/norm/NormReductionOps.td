@@ -21,11 +21,13 @@ def Norm_ReduceAxesOp : Norm_NamedOp<"reduce_axes"> {
     | `norm` | sqrt(sum_n(x^2)) | 0 |
     | `var` | sum_n((x - mean)^2) / max(N - correction, 0) | NaN |
     | `any`, `all` | whether some, whether every x is not 0; NaN is not | false, true |
-    | `argmax`, `argmin` | where along its axis the first largest, the first smallest x is | the largest number |
+    | `argmax`, `argmin` | where the first largest, the first smallest x is | the largest number |
 
     `mean`, if asked for beside `var`, is sum_n(x) / N. With `keepdims` the named axes stay, with one element each; without, they
     are gone. Where `axes` names none, each element is reduced alone, as NumPy has it: its sum is itself. Sums and products may be
     taken in any order. `max`, `min` and `amax` are NaN if any x is, and put +0 above -0; `argmax` and `argmin` are where the first NaN is, and 0 and -0 tie.
+    Over several axes, the place is an index in their row-major order, whatever the order of `axes`: over all axes it is NumPy's
+    `argmax` without an axis.
 
     Floats are widened to f32, or to f64 where `x` or a result is of f64, in which all arithmetic is. Integers are widened to the
     type of `y`, in which arithmetic wraps. Each result is rounded once, to its own type.
@@ -36,7 +38,7 @@ def Norm_ReduceAxesOp : Norm_NamedOp<"reduce_axes"> {
     - C3: `y` is of integers for `argmax` and `argmin`, i32 or i64; of i1 or i8, as truth, for `any` and `all`; else of floats where
       `x` is, and of integers, no narrower than those of `x`, where `x` is of those.
     - C4: `mean`, `sum_sq`, `norm` and `var` take floats, and only `any` and `all` take i1.
-    - C5: `argmax` and `argmin` take one axis.
+    - C5: `argmax` and `argmin` of i32 are over less than 2^31 elements, as far as their number is known.
     - C6: only `var` has the result `mean` and a `correction` other than 0, which is not negative.
 
     Examples:

@@ -71,9 +71,16 @@ LogicalResult ReduceAxesOp::verify() {
     return emitOpError() << "expected " << name << " of floats, got " << x;
   if (x.isInteger(1) && !takesTruths(kind)) // reduce_axes_c4
     return emitOpError() << "expected any or all of i1, got " << name;
+  // reduce_axes_c5
   bool isPlace = kind == AxisReduction::Argmax || kind == AxisReduction::Argmin;
-  if (isPlace && getAxes().size() != 1) // reduce_axes_c5
-    return emitOpError() << "expected " << name << " along one axis, got " << getAxes().size();
+  uint64_t elements = 1;
+  for (int64_t axis : getAxes()) {
+    int64_t extent = axes->of.getDimSize(*axisPosition(axis, axes->of.getRank()));
+    if (!ShapedType::isDynamic(extent))
+      elements = llvm::SaturatingMultiply<uint64_t>(elements, extent);
+  }
+  if (isPlace && y.isInteger(32) && elements > uint64_t(std::numeric_limits<int32_t>::max()))
+    return emitOpError() << "expected y of " << name << " of 2^31 elements or more to be i64, got " << y;
   // reduce_axes_c6
   int64_t correction = getCorrection();
   if (kind != AxisReduction::Var && (getMean() || correction != 0))

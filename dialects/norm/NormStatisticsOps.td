@@ -21,6 +21,11 @@ def Norm_GroupNormOp : Norm_NamedOp<"group_norm", [AttrSizedOperandSegments, Att
     are those of channels. Types, the order of sums, NaN and Inf are as in `norm.layer_norm`. `mean` and `rstd`, if asked for, have
     an element for each group of each of the batch. `runtime_eps` is as in `norm.rms_norm`.
 
+    Groups of a size that only a launch knows are an axis of their own, in a view that the caller passes: `norm.layer_norm` over the
+    axes behind that of groups is then the normalization of groups, of `tensor<?x32x?x?x?xbf16>` with a weight of
+    `tensor<32x?x1x1xf32>`, and over the axes behind that of channels instance normalization, of `tensor<?x?x?x?xbf16>` with a weight
+    of `tensor<?x1x1xf32>`.
+
     Constraints:
     - C1: `channel_axis` is an axis of `x`; a negative one counts from the end.
     - C2: `groups` is at least 1 and divides the number of channels, which is static and above 0 unless there is one group.

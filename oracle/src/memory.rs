@@ -142,6 +142,10 @@ pub(crate) fn has_unwritten(body: &[u8], element: Element, inside: Option<&[i64]
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use norma_bundle::Manifest;
+
     use super::*;
 
     #[test]
@@ -159,6 +163,37 @@ mod tests {
         let body = [0, 0, POISON, POISON, 0, 0, POISON, POISON];
         assert!(holes_are_intact(&body, Element::BF16, Some(&[0, 2])));
         assert!(!holes_are_intact(&body, Element::BF16, Some(&[1, 3])));
+    }
+
+    /// A result of 2 rows of 4096 bf16, with room for 8 more behind each row, in the memory of an input.
+    #[test]
+    fn holes_that_still_hold_the_input_are_poisoned_and_elements_are_not() {
+        let text = include_str!("../../bundle/testdata/rms_norm.json");
+        let manifest = Manifest::parse(text, Path::new("rms_norm.json")).unwrap();
+        let function = &manifest.functions[0];
+        let problem = |stride: i64| {
+            let sizes = [("m".to_owned(), 2)].into();
+            let strides = [("x_stride".to_owned(), stride)].into();
+            Problem::new(function, sizes, strides, BTreeMap::new()).unwrap()
+        };
+        let (row, pitch) = (2 * 4096, 2 * 4104);
+        let before = Image::holding(&vec![7; pitch + row]);
+        let poisoned = |stride, after: &[u8]| {
+            let mut after = Image::holding(after);
+            poison_unwritten_holes(&problem(stride), &function.inputs[0], &before, &mut after);
+            after.body().to_vec()
+        };
+        let mut after = vec![7; pitch + row];
+        // An element that got the value it had, and a stray write into the hole.
+        after[0..2].copy_from_slice(&[1, 1]);
+        after[row + 3] = 9;
+        let mut expected = after.clone();
+        expected[row..pitch].fill(POISON);
+        expected[row + 3] = 9;
+        assert_eq!(poisoned(4104, &after), expected);
+        // Without holes there is nothing to poison.
+        let dense = vec![7; 2 * row];
+        assert_eq!(poisoned(4096, &dense), dense);
     }
 
     #[test]

@@ -456,6 +456,26 @@ fn what_was_taken_comes_back_to_its_place() {
 }
 
 #[test]
+fn a_place_among_several_axes_is_in_row_major_order() {
+    let found = |axes: &str, shape: &[i64], values: &[f64]| {
+        let attributes = format!("\"kind\": \"argmax\", \"axes\": {axes}, \"correction\": 0");
+        let x = input("x", &[2, 2, 3], values);
+        call(
+            "reduce_axes",
+            &attributes,
+            &[x],
+            &[Case::output("y", Element::I32, shape)],
+        )["y"]
+            .clone()
+    };
+    let values = [0.0, 1.0, 2.0, 9.0, 1.0, 9.0, 9.0, 3.0, 3.0, 3.0, 7.0, 7.0];
+    assert_eq!(found("[2, 1]", &[2], &values), [3.0, 0.0]);
+    assert_eq!(found("[0, 2]", &[2], &values), [3.0, 0.0]);
+    assert_eq!(found("[0, 1, 2]", &[], &values), [3.0]);
+    assert_eq!(found("[]", &[2, 2, 3], &values), [0.0; 12]);
+}
+
+#[test]
 fn floats_are_not_taken_for_integers_nor_integers_for_floats() {
     let reduce = |kind: &str| format!("\"kind\": \"{kind}\", \"axes\": [1], \"correction\": 0");
     let (sum, argmax) = (reduce("sum"), reduce("argmax"));

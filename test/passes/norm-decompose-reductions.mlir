@@ -51,6 +51,47 @@ func.func @argmax(%x: tensor<?x64xf32>) -> tensor<?xi32> {
 
 // -----
 
+// The place of several axes is in row-major order, whatever the order in which they are named.
+// CHECK-LABEL: @argmax_of_two_axes(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[I:.*]] = 4, %[[J:.*]] = 64)
+// CHECK: %[[OUTER:.*]] = arith.index_cast %[[I]] : index to i32
+// CHECK: %[[INNER:.*]] = arith.index_cast %[[J]] : index to i32
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[OUTER]], %c64_i32 : i32
+// CHECK: %[[PLACE:.*]] = arith.addi %[[BEFORE]], %[[INNER]] : i32
+// CHECK: %[[FOUND:.*]]:2 = norm.reduce %{{.*}}, %[[PLACE]] over(%[[I]], %[[J]])
+// CHECK: norm.write %[[FOUND]]#1, %{{.*}}[%[[M]]] : tensor<?xi32>
+func.func @argmax_of_two_axes(%x: tensor<?x4x64xf32>) -> tensor<?xi32> {
+  %y = norm.reduce_axes argmax %x {axes = array<i64: 2, 1>} : tensor<?x4x64xf32> -> tensor<?xi32>
+  return %y : tensor<?xi32>
+}
+
+// -----
+
+// A factor that only a launch knows is applied to what the reduction found, which so does not wait for it. Nothing has the largest place.
+// CHECK-LABEL: @argmax_of_dynamic_axes(
+// CHECK: space(%[[I:.*]] = dim(%{{.*}}, 0), %[[J:.*]] = dim(%{{.*}}, 1))
+// CHECK: %[[FOUND:.*]]:3 = norm.reduce %{{.*}}, %{{.*}}, %{{.*}} over(%[[I]], %[[J]])
+// CHECK: %[[COLUMNS:.*]] = norm.reduce add %c1_i64 over(%[[J]]) : i64
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[FOUND]]#1, %[[COLUMNS]] : i64
+// CHECK: %[[PLACE:.*]] = arith.addi %[[BEFORE]], %[[FOUND]]#2 : i64
+// CHECK: %[[IS_NOTHING:.*]] = arith.cmpi eq, %[[FOUND]]#1, %c9223372036854775807_i64 : i64
+// CHECK: arith.select %[[IS_NOTHING]], %c9223372036854775807_i64, %[[PLACE]] : i64
+func.func @argmax_of_dynamic_axes(%x: tensor<?x?xf32>) -> tensor<i64> {
+  %y = norm.reduce_axes argmax %x {axes = array<i64: 0, 1>} : tensor<?x?xf32> -> tensor<i64>
+  return %y : tensor<i64>
+}
+
+// -----
+
+// CHECK-LABEL: @argmax_of_no_axes(
+// CHECK: norm.write %c0_i64, %{{.*}} : tensor<?xi64>
+func.func @argmax_of_no_axes(%x: tensor<?xf32>) -> tensor<?xi64> {
+  %y = norm.reduce_axes argmax %x {axes = array<i64>} : tensor<?xf32> -> tensor<?xi64>
+  return %y : tensor<?xi64>
+}
+
+// -----
+
 // CHECK-LABEL: @cumsum(
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
 // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : bf16 to f32

@@ -281,3 +281,116 @@ func.func @results_in_two_axes(%x: tensor<?x64xi32>) -> tensor<?x2x2xi32> {
   }
   return %y : tensor<?x2x2xi32>
 }
+
+// -----
+
+// A scan is fused with nothing, and keeps apart what comes before it and what comes after it.
+// CHECK-LABEL: func.func @scan(
+// CHECK-COUNT-3: norm.compute
+func.func @scan(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %rows = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+  }
+  // expected-remark @below {{a kernel of its own: a scan is fused with nothing}}
+  // expected-note @below {{what this makes goes through memory}}
+  %sums = norm.compute(%a = %rows : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.scan add %0 along(%n) : f32
+    norm.write %1, %o[%m, %n] : tensor<?x64xf32>
+  }
+  // expected-remark @below {{a kernel of its own: a scan is fused with nothing}}
+  // expected-remark @below {{a kernel of its own: an op between them needs the one and is needed by the other}}
+  %y = arith.subf %rows, %sums : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// Neither reads what the other makes; that they share a read is no use where each would wait for all of the other.
+// CHECK-LABEL: func.func @siblings_crossing(
+// CHECK-COUNT-2: norm.compute
+func.func @siblings_crossing(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  // expected-note @below {{this reads the same tensor}}
+  %rows = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+  }
+  // expected-remark @below {{a kernel of its own: reductions over different dims would wait for each other}}
+  %columns = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%m) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+  }
+  return %rows, %columns : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// -----
+
+// The one reads a row that the other has no dim for.
+// CHECK-LABEL: func.func @siblings_of_other_spaces(
+// CHECK-COUNT-2: norm.compute
+func.func @siblings_of_other_spaces(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<64xf32>) {
+  // expected-note @below {{this reads the same tensor}}
+  %all = math.exp %x : tensor<?x64xf32>
+  // expected-remark @below {{a kernel of its own: they read the same tensor at points of different spaces}}
+  %first = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<64xf32>) space(%n = 64) {
+    %0 = norm.read %a[0, %n] : tensor<?x64xf32>
+    norm.write %0, %o[%n] : tensor<64xf32>
+  }
+  return %all, %first : tensor<?x64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// How many rows there are is up to whoever passes the memory of the result.
+// CHECK-LABEL: func.func @sized_by_a_result(
+// CHECK-COUNT-2: norm.compute
+func.func @sized_by_a_result(%x: tensor<64xf32>) -> tensor<?x64xf32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %exp = math.exp %x : tensor<64xf32>
+  // expected-remark @below {{a kernel of its own: an extent of the one is the size of a result}}
+  %rows = norm.compute(%a = %exp : tensor<64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%o, 0), %n = 64) {
+    %0 = norm.read %a[%n] : tensor<64xf32>
+    norm.write %0, %o[%m, %n] : tensor<?x64xf32>
+  }
+  return %rows : tensor<?x64xf32>
+}
+
+// -----
+
+// Of two parts that end at different places, neither says how long the result is.
+// CHECK-LABEL: func.func @parts_of_different_ends(
+// CHECK-COUNT-2: norm.compute
+func.func @parts_of_different_ends(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %parts = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0)) {
+    %0 = norm.read %a[%m] : tensor<?xf32>
+    norm.write %0, %o[%m * 2] : tensor<?xf32>
+    norm.write %0, %o[%m * 2 + 1] : tensor<?xf32>
+  }
+  // expected-remark @below {{a kernel of its own: the writes of the one do not say how large its result is}}
+  %y = math.exp %parts : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// Two computes that have a size in common, and no element, have no reason to be one.
+// CHECK-LABEL: func.func @same_size(
+// CHECK-COUNT-2: norm.compute
+func.func @same_size(%x: tensor<?x64xf32>, %y: tensor<64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  %exp = math.exp %x : tensor<?x64xf32>
+  %rows = norm.compute(%a = %y : tensor<64xf32>, %b = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>)
+      space(%m = dim(%b, 0), %n = 64) {
+    %0 = norm.read %a[%n] : tensor<64xf32>
+    norm.write %0, %o[%m, %n] : tensor<?x64xf32>
+  }
+  return %exp, %rows : tensor<?x64xf32>, tensor<?x64xf32>
+}

@@ -137,16 +137,21 @@ impl Kernels {
 /// Reads the bundle in a folder.
 fn read(folder: &Path) -> Result<TargetBundle, Error> {
     let manifest = Manifest::load(folder)?;
-    let mut cubins = BTreeMap::new();
+    let (mut cubins, mut ptx) = (BTreeMap::new(), BTreeMap::new());
     for kernel in manifest.functions.iter().flat_map(|function| &function.kernels) {
         let path = folder.join(&kernel.cubin);
         let bytes = fs::read(&path).map_err(at(&path))?;
         cubins.insert(kernel.cubin.clone(), bytes);
+        if let Some(file) = &kernel.ptx {
+            let path = folder.join(file);
+            let text = fs::read_to_string(&path).map_err(at(&path))?;
+            ptx.insert(file.clone(), text);
+        }
     }
     Ok(TargetBundle {
         manifest,
         cubins,
-        ptx: BTreeMap::new(),
+        ptx,
     })
 }
 
@@ -195,7 +200,10 @@ mod tests {
         );
         assert_eq!(arguments, expected);
         assert!(read("scale.rs").contains("pub unsafe fn scale("));
-        assert_eq!(read("scale/files/scale/sm_90a/scale_0.sm_90a.cubin"), "cubin\n");
+        assert_eq!(
+            read("scale/files/scale/sm_90a/scale_0.sm_90a.4769edf79ff0dde6.cubin"),
+            "cubin\n"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! accumulated ones, and choose between them. So its results are a function of how these are ordered, and evaluating it for each order tells
 //! which extremum it keeps.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, iter};
 
 use melior::ir::{
     Attribute, OperationRef, Type, Value, ValueLike,
@@ -284,7 +284,8 @@ fn truth(known: Known<'_, '_>) -> Option<bool> {
 }
 
 /// Reduces a value over `dims` to its extremum and the first place where it is. If there is a NaN, it is the first NaN. Over no points
-/// the place is the largest integer.
+/// the place is the largest integer. A place has one or more digits, the most significant first, each an integer of its own, which follow
+/// the extremum in the result.
 ///
 /// # Errors
 /// MLIR refuses to build the op.
@@ -292,28 +293,48 @@ pub fn reduce<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     dims: &[Value<'c, 'a>],
     value: Value<'c, 'a>,
-    place: Value<'c, 'a>,
+    place: &[Value<'c, 'a>],
     is_largest: bool,
-) -> Result<[Value<'c, 'a>; 2], PassError<'c>> {
+) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
     let kind = if is_largest {
         ReduceKind::Max
     } else {
         ReduceKind::Min
     };
-    let identity = [
-        extreme_of_nothing(b, kind, value.r#type()),
-        extreme_of_nothing(b, ReduceKind::Min, place.r#type()),
-    ];
-    let found = reduce_tuples(b, dims, &[value, place], &identity, |b, one, other| {
-        let is_earlier = compare_integers(b, IntegerPredicate::Less, one[PLACE], other[PLACE]);
-        let is_first = is_beyond(b, [one[VALUE], other[VALUE]], is_largest, is_earlier);
-        let select = |index: usize| {
-            let operands = [is_first, one[index], other[index]];
-            b.value("arith.select", &operands, one[index].r#type())
+    let of_place = place
+        .iter()
+        .map(|digit| extreme_of_nothing(b, ReduceKind::Min, digit.r#type()));
+    let identity = iter::once(extreme_of_nothing(b, kind, value.r#type()))
+        .chain(of_place)
+        .collect::<Vec<_>>();
+    let values = [&[value], place].concat();
+    reduce_tuples(b, dims, &values, &identity, |b, one, other| {
+        let on_tie = is_earlier(b, &one[PLACE..], &other[PLACE..]);
+        let is_first = is_beyond(b, [one[VALUE], other[VALUE]], is_largest, on_tie);
+        let sides = one.iter().zip(other);
+        let kept = sides.map(|(one, other)| b.value("arith.select", &[is_first, *one, *other], one.r#type()));
+        kept.collect()
+    })
+}
+
+/// Whether a place comes before another, both of one or more digits.
+fn is_earlier<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    place: &[Value<'c, 'a>],
+    other: &[Value<'c, 'a>],
+) -> Value<'c, 'a> {
+    let truth = IntegerType::new(b.context(), 1).into();
+    let digits = place.iter().zip(other).rev();
+    let earlier = digits.fold(None, |behind, (one, other)| {
+        let is_less = compare_integers(b, IntegerPredicate::Less, *one, *other);
+        let Some(behind) = behind else {
+            return Some(is_less);
         };
-        vec![select(VALUE), select(PLACE)]
-    })?;
-    Ok([found[VALUE], found[PLACE]])
+        let is_equal = compare_integers(b, IntegerPredicate::Equal, *one, *other);
+        let decides = b.value("arith.andi", &[is_equal, behind], truth);
+        Some(b.value("arith.ori", &[is_less, decides], truth))
+    });
+    earlier.unwrap_or_else(|| b.integer(truth, 0))
 }
 
 /// The result of a reduction over no elements.

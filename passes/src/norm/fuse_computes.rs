@@ -7,6 +7,7 @@
 //! not move more bytes.
 
 mod aliases;
+mod apart;
 mod counting;
 mod emit;
 mod functions;
@@ -19,6 +20,7 @@ mod spaces;
 mod stop;
 mod waiting;
 
+use apart::Relation;
 use functions::Function;
 use melior::ir::{OperationRef, operation::OperationLike};
 
@@ -61,13 +63,16 @@ fn explain(function: &mut Function<'_, '_>) {
             &notes.collect::<Vec<_>>(),
         );
     }
-    for (first, second, stop) in function.apart() {
-        let note = (first.location(), "what this makes goes through memory".to_owned());
+    for apart in function.apart() {
+        let note = match apart.relation {
+            Relation::Reads => "what this makes goes through memory",
+            Relation::Shares => "this reads the same tensor",
+        };
         emit(
-            second.location(),
+            apart.second.location(),
             Severity::Remark,
-            &format!("a kernel of its own: {stop}"),
-            &[note],
+            &format!("a kernel of its own: {}", apart.stop),
+            &[(apart.first.location(), note.to_owned())],
         );
     }
 }

@@ -268,6 +268,23 @@ func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %l: tensor<?xi64> {norm.name
 }
 "#,
     ),
+    (
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %w: tensor<?x1xf32> {norm.name = "w"},
+    %l: tensor<?xi32> {norm.name = "l"}) -> (tensor<?x6xf32> {norm.name = "y"}) attributes {norm.gradient = ["x", "w"]} {
+  %y = norm.rms_norm %x weight(%w : tensor<?x1xf32>) lengths(%l : tensor<?xi32>) : tensor<?x6xf32> -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
+"#,
+        r#"
+func.func @f(%x: tensor<?x6xf32> {norm.name = "x"}, %w: tensor<?x1xf32> {norm.name = "w"}, %l: tensor<?xi32> {norm.name = "l"},
+    %dy: tensor<?x6xf32> {norm.name = "dy"}) -> (tensor<?x6xf32> {norm.name = "dx"}, tensor<?x1xf32> {norm.name = "dw"}) {
+  %dx, %dw = norm.rms_norm_grad %x dy(%dy : tensor<?x6xf32>) weight(%w : tensor<?x1xf32>) lengths(%l : tensor<?xi32>)
+      : tensor<?x6xf32> -> tensor<?x6xf32> dweight(tensor<?x1xf32>)
+  return %dx, %dw : tensor<?x6xf32>, tensor<?x1xf32>
+}
+"#,
+    ),
 ];
 
 #[test]

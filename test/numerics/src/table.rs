@@ -6,6 +6,7 @@ mod boxes;
 pub mod dependent;
 mod differentiated;
 mod drawn;
+mod dynamic_groups;
 mod few_rows;
 mod gradients;
 mod graphs;
@@ -84,6 +85,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     odd_rows::aligned(&mut cases);
     odd_rows::as_scheduled(&mut cases);
     named::cases(&mut cases);
+    dynamic_groups::cases(&mut cases);
     merged::cases(&mut cases);
     differentiated::cases(&mut cases);
     gradients::cases(&mut cases);

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::report::{KernelSummary, Report};
 use crate::timing::Timing;
-use chart::{Chart, Series};
+use chart::{Chart, Scale, Series};
 
 /// A run, from its report or as read from its JSON. Fields that the page does not need may be absent.
 #[derive(Clone, Debug, Deserialize)]
@@ -77,9 +77,7 @@ pub fn read(path: &Path) -> Result<Vec<Measurement>, Failure> {
     })
 }
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
-table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}td,th{border-bottom:1px solid #ddd;padding:.2rem .8rem;text-align:right}\
-th:first-child,td:first-child{text-align:left}code{font-size:.85em}svg{width:100%;height:auto}.wrong{color:#b00020;font-weight:bold}";
+const STYLE: &str = include_str!("page/style.css");
 
 /// Renders runs in their order, grouped by function, target and device.
 pub fn html(measurements: &[Measurement]) -> String {
@@ -94,7 +92,7 @@ pub fn html(measurements: &[Measurement]) -> String {
     let sections: String = groups.iter().map(|group| section(group)).collect();
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>norma-run</title><style>{STYLE}</style></head><body>\n<h1>Measurements</h1>\n\
+         <title>Measurements by norma-run</title><style>\n{STYLE}</style></head><body>\n<h1>Measurements</h1>\n\
          <p>Times of one call with a cold L2 cache, medians; bytes are the fewest that a call must move. A copy is the driver's, of as \
          many bytes from device memory to device memory.</p>\n{sections}</body></html>\n"
     )
@@ -135,49 +133,56 @@ fn figures(function: &str, timed: &[&Timing]) -> String {
     let copied = |timing: &Timing| timing.copy_microseconds;
     let of_copy = by_bytes(&|timing| Some(rate(timing.bytes, copied(timing)?)));
     let roof = of_copy.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    let series = |name: &str, colour, points| Series {
+    let series = |name: &str, class, points| Series {
         name: name.to_owned(),
-        colour,
+        class,
         points,
         is_measured: true,
     };
-    let (own, copy) = ("#0b62c4", "#e07b00");
     let bandwidth = Chart {
         title: "Bandwidth",
         x: "bytes moved",
         y: "GB/s",
+        y_scale: Scale::Linear,
         series: vec![
             series(
                 function,
-                own,
+                "own",
                 by_bytes(&|timing| Some(timing.gigabytes_per_second)),
             ),
-            series("copy", copy, of_copy.clone()),
+            series("copy", "copy", of_copy.clone()),
         ],
     };
     let mut lines = vec![
-        series(function, own, by_bytes(&|timing| Some(timing.microseconds))),
-        series("copy", copy, by_bytes(&copied)),
+        series(function, "own", by_bytes(&|timing| Some(timing.microseconds))),
+        series("copy", "copy", by_bytes(&copied)),
     ];
-    if roof > 0.0 {
+    // Of a single size, the roof is the copy.
+    if of_copy.len() > 1 {
         let line = by_bytes(&|timing| Some(timing.bytes as f64 / roof / 1e3));
         lines.push(Series {
             is_measured: false,
-            ..series("roof: the copy's best rate", "#999999", line)
+            ..series("roof: the copy's best rate", "roof", line)
         });
     }
     let roofline = Chart {
         title: "Memory roofline",
         x: "bytes moved",
         y: "microseconds",
+        y_scale: Scale::Logarithmic,
         series: lines,
     };
-    format!("{}\n{}\n", bandwidth.svg(), roofline.svg())
+    format!(
+        "<div class=\"figures\">\n{}\n{}\n</div>\n",
+        bandwidth.figure(),
+        roofline.figure()
+    )
 }
 
 fn table_of_runs(runs: &[&Measurement]) -> String {
     let mut text = String::from(
-        "<table><tr><th>sizes</th><th>bytes</th><th>microseconds</th><th>GB/s</th><th>of a copy</th><th>results</th></tr>\n",
+        "<div class=\"scroll\"><table><tr><th>sizes</th><th>bytes moved</th><th>microseconds</th><th>GB/s</th>\
+         <th>of a copy's speed</th><th>results</th></tr>\n",
     );
     for run in runs {
         let sizes = run.sizes.iter().map(|(name, value)| format!("{name}={value}"));
@@ -185,7 +190,7 @@ fn table_of_runs(runs: &[&Measurement]) -> String {
         let (bytes, time, rate, share) = match &run.timing {
             None => Default::default(),
             Some(timing) => (
-                timing.bytes.to_string(),
+                grouped(timing.bytes),
                 format!("{:.2}", timing.microseconds),
                 format!("{:.0}", timing.gigabytes_per_second),
                 timing.copy_microseconds.map_or(String::new(), |copy| {
@@ -204,7 +209,7 @@ fn table_of_runs(runs: &[&Measurement]) -> String {
             escaped(&sizes)
         );
     }
-    text + "</table>\n"
+    text + "</table></div>\n"
 }
 
 fn table_of_kernels(kernels: &[KernelSummary]) -> String {
@@ -212,23 +217,48 @@ fn table_of_kernels(kernels: &[KernelSummary]) -> String {
         return String::new();
     }
     let mut text = String::from(
-        "<table><tr><th>kernel</th><th>threads</th><th>registers</th><th>spilled bytes</th><th>shared bytes</th><th>schedule</th></tr>\n",
+        "<div class=\"scroll\"><table><tr><th>kernel</th><th>threads</th><th>registers</th><th>spilled bytes</th>\
+         <th>shared bytes</th><th class=\"schedule\">schedule</th></tr>\n",
     );
     let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
     for kernel in kernels {
         let _ = writeln!(
             text,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{} + {}</td><td><code>{}</code></td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"schedule\"><code>{}</code></td></tr>",
             escaped(&kernel.symbol),
             kernel.threads,
             number(kernel.registers),
             number(kernel.spill_bytes),
-            number(kernel.static_shared_bytes),
-            escaped(&kernel.shared_bytes),
+            shared_bytes(kernel),
             escaped(kernel.schedule.as_deref().unwrap_or("?"))
         );
     }
-    text + "</table>\n"
+    text + "</table></div>\n"
+}
+
+/// The bytes of shared memory that a CTA has, as a sum if some are known only when it is launched.
+fn shared_bytes(kernel: &KernelSummary) -> String {
+    let fixed = kernel.static_shared_bytes;
+    match (fixed, kernel.shared_bytes.as_str()) {
+        (None, "0") => "?".to_owned(),
+        (Some(fixed), "0") => fixed.to_string(),
+        (Some(0), dynamic) => escaped(dynamic),
+        (None, dynamic) => format!("? + {}", escaped(dynamic)),
+        (Some(fixed), dynamic) => format!("{fixed} + {}", escaped(dynamic)),
+    }
+}
+
+/// Writes a number with a comma before every group of three digits.
+fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = if number < 0 { "-".to_owned() } else { String::new() };
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Escapes a text for HTML.
@@ -254,7 +284,7 @@ mod tests {
         let page = html(&measurements());
         for part in [
             "<h2>rms_norm (sm_90a) on a GPU</h2>",
-            "<td>m=1024</td><td>16785408</td><td>6.10</td><td>2752</td><td>95.1%</td><td>right</td>",
+            "<td>m=1024</td><td>16,785,408</td><td>6.10</td><td>2752</td><td>95.1%</td><td>right</td>",
             "<span class=\"wrong\">wrong</span>",
             "<code>#norm.schedule&lt;spread = [[grid], [lane(32)]]&gt;</code>",
             "Memory roofline",
@@ -265,6 +295,23 @@ mod tests {
         // One point for each run and its copy, in both figures.
         assert_eq!(page.matches("<circle").count(), 3 * 4);
         assert!(!page.contains("http"), "nothing is loaded from elsewhere");
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_shared_bytes_a_sum_only_if_both_are_there() {
+        let all = [0, 999, 1000, 1_073_750_016, -1234];
+        assert_eq!(all.map(grouped), ["0", "999", "1,000", "1,073,750,016", "-1,234"]);
+        let bytes = |fixed, dynamic: &str| {
+            shared_bytes(&KernelSummary {
+                static_shared_bytes: fixed,
+                shared_bytes: dynamic.to_owned(),
+                ..measurements()[0].kernels[0].clone()
+            })
+        };
+        assert_eq!(bytes(Some(32), "0"), "32");
+        assert_eq!(bytes(Some(0), "4 * n"), "4 * n");
+        assert_eq!(bytes(Some(32), "4 * n"), "32 + 4 * n");
+        assert_eq!(bytes(None, "0"), "?");
     }
 
     /// JSON has no infinity, so a report with one cannot be read back from its JSON.

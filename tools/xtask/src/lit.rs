@@ -50,5 +50,8 @@ pub fn command(setup: &Setup) -> Result<Command, Failure> {
     if let Some(cuda) = &setup.cuda {
         lit.arg(format!("-Dcuda={}", cuda.folder.display()));
     }
+    if let Some(browser) = &setup.browser {
+        lit.arg(format!("-Dbrowser={}", browser.display()));
+    }
     Ok(lit)
 }

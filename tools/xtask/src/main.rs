@@ -34,7 +34,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Install what is missing: LLVM/MLIR 22, and NVIDIA's assembler into .toolchain/
+    /// Install what is missing: LLVM/MLIR 22, a headless Chromium, and NVIDIA's assembler into .toolchain/
     Setup(setup::Options),
     /// Compile examples/rms_norm.mlir for sm_90a and show what came out
     Demo(setup::Options),
@@ -58,7 +58,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Setup(options) => setup::run(&options).map(drop),
+        Command::Setup(options) => setup::run_for_tests(&options).map(drop),
         Command::Demo(options) => demo::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Lint(options) => lint::run(&options),

@@ -57,7 +57,7 @@ const ONE_FAILURE: Tally = Tally {
 /// # Errors
 /// If set-up or a test fails.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let setup = setup::run(&options.setup)?;
+    let setup = setup::run_for_tests(&options.setup)?;
     let filter = options.filter.as_deref();
 
     let mut tally = run_cargo_tests(&setup, filter)?;

@@ -20,8 +20,8 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let x = p.read_stored(of.x()?, &Coordinate::of(p.dims()))?;
     let ty = types::element(of.y()?.r#type());
     let y = match of.kind()? {
-        AxisReduction::Argmax => p.place_of_extreme(x, true, &split.reduced, ty)?,
-        AxisReduction::Argmin => p.place_of_extreme(x, false, &split.reduced, ty)?,
+        AxisReduction::Argmax => p.place_of_extreme(x, true, &split, ty)?,
+        AxisReduction::Argmin => p.place_of_extreme(x, false, &split, ty)?,
         AxisReduction::Any => truth(&p, x, ReduceKind::Or, &split, ty)?,
         AxisReduction::All => truth(&p, x, ReduceKind::And, &split, ty)?,
         kind if types::is_float(x.r#type()) => {

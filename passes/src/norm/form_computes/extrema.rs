@@ -89,7 +89,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         let dims = dims.collect::<Vec<_>>();
         let stored = value.r#type();
         let value = widened(&writer.b, value);
-        let found = extremum::reduce(&writer.b, &dims, value, place, extremum.is_largest)?;
+        let found = extremum::reduce(&writer.b, &dims, value, &[place], extremum.is_largest)?;
 
         let results = [extremum.value_result, 1 - extremum.value_result];
         let [of_value, of_place] = results.map(|result| nest.inits + result);

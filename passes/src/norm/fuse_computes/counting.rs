@@ -5,6 +5,7 @@
 //! together and needed with each of them takes as many passes again.
 
 use melior::ir::ValueLike;
+use norma_targets::SM_90A;
 
 use super::{
     graph::{DimSet, Graph, Kind, Node, Program},
@@ -13,8 +14,10 @@ use super::{
 
 use crate::mlir::types;
 
-/// The number of bytes that a CTA holds in registers with ease: half of those of an SM.
-const HELD_BYTES: i64 = 1 << 17;
+/// The number of bytes that a CTA holds in registers with ease: half of those of an SM, of which all targets have the same number. What is
+/// fused does not depend on the target, as a function of several targets is one.
+const HELD_BYTES: i64 = SM_90A.registers_per_sm as i64 * REGISTER_BYTES / 2;
+const REGISTER_BYTES: i64 = 4;
 
 /// Checks a program that was merged of two: where a CTA does not hold what a reduction with several results ranges over, the program
 /// computes no more in each pass over these points, and makes no more passes, than the one that the reduction is of.
@@ -88,4 +91,19 @@ fn is_held(graph: &Graph<'_, '_>, node: Node, over: &DimSet) -> bool {
         bytes?.checked_mul(points?)
     });
     bytes.is_some_and(|bytes| bytes <= HELD_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_targets::TARGETS;
+
+    use super::*;
+
+    #[test]
+    fn every_target_holds_as_much() {
+        for target in TARGETS {
+            let bytes = i64::from(target.registers_per_sm) * REGISTER_BYTES;
+            assert_eq!(bytes / 2, HELD_BYTES, "{}", target.name);
+        }
+    }
 }

@@ -7,11 +7,11 @@ use norma_dialects::norm::ComputeOp;
 
 use super::{
     aliases,
+    apart::{self, Apart},
     emit::emit,
     graph::Graph,
     groups::{Group, Groups},
     read::{Shapes, read},
-    stop::Stop,
 };
 use crate::mlir::{
     builder::Builder,
@@ -62,15 +62,11 @@ impl<'c: 'a, 'a> Function<'c, 'a> {
             }
             let program = compute
                 .map(|compute| read(&mut graph, &mut shapes, compute, any_rows))
-                .transpose()?
-                .flatten();
+                .transpose()?;
             groups.push(Some(match program {
-                Some(program) => Group::of(&graph, vec![*op], program),
-                None => Group::opaque(
-                    *op,
-                    op.operands().collect(),
-                    op.results().map(Value::from).collect(),
-                ),
+                Some(Ok(program)) => Group::of(&graph, vec![*op], program),
+                Some(Err(alone)) => Group::opaque(*op, Some(alone)),
+                None => Group::opaque(*op, None),
             }));
         }
         let aliases = aliases::of(function, block, &returned)?;
@@ -105,13 +101,9 @@ impl<'c: 'a, 'a> Function<'c, 'a> {
         self.groups.groups.iter().flatten().collect()
     }
 
-    /// For each two groups of which the second reads what the first makes: the last op of each, and why the two are not fused.
-    pub(super) fn apart(&mut self) -> Vec<(OperationRef<'c, 'a>, OperationRef<'c, 'a>, Stop)> {
-        let apart = self.groups.apart(&mut self.graph).into_iter();
-        let last = |group: usize| self.groups.groups[group].as_ref()?.own.last().copied();
-        apart
-            .filter_map(|(first, second, stop)| Some((last(first)?, last(second)?, stop)))
-            .collect()
+    /// The pairs of groups that fusion considered and left apart.
+    pub(super) fn apart(&mut self) -> Vec<Apart<'c, 'a>> {
+        apart::of(&self.groups, &mut self.graph)
     }
 
     /// Writes the groups back, each after those that it depends on.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use melior::ir::{OperationRef, Value, ValueLike};
+use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 
 use super::{
     aliases::{self, Alias},
@@ -21,6 +21,8 @@ pub(super) struct Group<'c, 'a> {
     pub(super) members: Vec<OperationRef<'c, 'a>>,
     /// What it computes; `None` for an op that cannot be fused.
     pub(super) program: Option<Program<'c, 'a>>,
+    /// Why a compute has no program. Ops other than computes have no reason.
+    alone: Option<Stop>,
     /// The tensors that it needs.
     reads: Vec<Value<'c, 'a>>,
     /// The tensors that it makes.
@@ -28,18 +30,15 @@ pub(super) struct Group<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Group<'c, 'a> {
-    /// The group of an op that cannot be fused.
-    pub(super) fn opaque(
-        op: OperationRef<'c, 'a>,
-        reads: Vec<Value<'c, 'a>>,
-        makes: Vec<Value<'c, 'a>>,
-    ) -> Self {
+    /// The group of an op that cannot be fused, for this reason if it is a compute.
+    pub(super) fn opaque(op: OperationRef<'c, 'a>, alone: Option<Stop>) -> Self {
         Self {
             own: vec![op],
             members: vec![op],
             program: None,
-            reads,
-            makes,
+            alone,
+            reads: op.operands().collect(),
+            makes: op.results().map(Value::from).collect(),
         }
     }
 
@@ -61,6 +60,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
             reads,
             makes: program.results(),
             program: Some(program),
+            alone: None,
         }
     }
 }
@@ -102,23 +102,6 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         }
     }
 
-    /// Pairs of a group and one that reads from it, and why the two are not merged.
-    pub(super) fn apart(&self, graph: &mut Graph<'c, 'a>) -> Vec<(usize, usize, Stop)> {
-        let pairs = (0..self.groups.len()).flat_map(|second| {
-            self.producers(second)
-                .into_iter()
-                .map(move |first| (first, second))
-        });
-        let stops = pairs
-            .collect::<Vec<_>>()
-            .into_iter()
-            .filter_map(|(first, second)| {
-                let stop = self.joined(graph, first, second)?.err()?;
-                Some((first, second, stop))
-            });
-        stops.collect()
-    }
-
     /// An order in which each group comes after those that it depends on; `None` if there is none.
     pub(super) fn order(&self) -> Option<Vec<usize>> {
         let makers = self.makers();
@@ -152,21 +135,37 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
 
     /// The groups with programs that a group with a program reads from, in order.
     fn producers(&self, of: usize) -> BTreeSet<usize> {
-        let Some(group) = self.groups[of].as_ref().filter(|group| group.program.is_some()) else {
-            return BTreeSet::new();
+        let has_program = |group: &usize| {
+            self.groups[*group]
+                .as_ref()
+                .is_some_and(|group| group.program.is_some())
         };
+        match has_program(&of) {
+            true => self.read_from(of).into_iter().filter(has_program).collect(),
+            false => BTreeSet::new(),
+        }
+    }
+
+    /// The groups that a group reads from, in order.
+    pub(super) fn read_from(&self, of: usize) -> BTreeSet<usize> {
         let makers = self.makers();
-        let makers = group
-            .reads
-            .iter()
-            .filter_map(|tensor| makers.get(&key(*tensor)).copied());
-        makers
-            .filter(|maker| {
-                self.groups[*maker]
-                    .as_ref()
-                    .is_some_and(|maker| maker.program.is_some())
-            })
+        let reads = self.groups[of].iter().flat_map(|group| &group.reads);
+        reads
+            .filter_map(|tensor| makers.get(&key(*tensor)).copied())
             .collect()
+    }
+
+    /// The groups before one, neither of which waits for the other, that read a tensor which it reads too.
+    pub(super) fn siblings(&self, of: usize) -> Vec<usize> {
+        let Some(group) = &self.groups[of] else {
+            return Vec::new();
+        };
+        let is_sibling = |first: &usize| {
+            let first_group = self.groups[*first].as_ref();
+            first_group.is_some_and(|first| group.reads.iter().any(|tensor| first.reads.contains(tensor)))
+                && !self.waits(of, *first, false)
+        };
+        (0..of).filter(is_sibling).collect()
     }
 
     /// The groups that have to come before one. `makers` is [`Self::makers`].
@@ -189,7 +188,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
     }
 
     /// Whether a group depends on another, or, with `through_another`, whether it does so through a third one.
-    fn waits(&self, group: usize, other: usize, through_another: bool) -> bool {
+    pub(super) fn waits(&self, group: usize, other: usize, through_another: bool) -> bool {
         let makers = self.makers();
         let mut open = self.needs(group, &makers);
         if through_another {
@@ -213,6 +212,21 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
             |group: &Option<Group<'c, 'a>>| group.as_ref().is_some_and(|group| group.reads.contains(&tensor));
         let mut others = (0..self.groups.len()).filter(|group| !but.contains(group));
         self.returned.contains(&tensor) || others.any(|group| reads(&self.groups[group]))
+    }
+
+    /// Why two groups are not merged; `None` if one of them is no compute.
+    pub(super) fn stop(&self, graph: &mut Graph<'c, 'a>, first: usize, second: usize) -> Option<Stop> {
+        let alone = |group: usize| self.groups[group].as_ref()?.alone.clone();
+        match alone(first).or_else(|| alone(second)) {
+            Some(stop) => {
+                let is_compute = |group: usize| {
+                    let group = self.groups[group].as_ref();
+                    group.is_some_and(|group| group.program.is_some() || group.alone.is_some())
+                };
+                (is_compute(first) && is_compute(second)).then_some(stop)
+            }
+            None => self.joined(graph, first, second)?.err(),
+        }
     }
 
     /// The program of two groups together, or why there is none; `None` if one of the groups has no program.
@@ -253,18 +267,8 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
     /// Merges the first two groups found that fit and read a common tensor; returns whether there were any.
     fn fuse_siblings(&mut self, graph: &mut Graph<'c, 'a>) -> bool {
         for second in 0..self.groups.len() {
-            let is_read_by = |group: &usize, tensor: &Value<'c, 'a>| {
-                self.groups[*group]
-                    .as_ref()
-                    .is_some_and(|group| group.reads.contains(tensor))
-            };
-            let Some(reads) = self.groups[second].as_ref().map(|group| group.reads.clone()) else {
-                continue;
-            };
-            let siblings = (0..second).filter(|first| reads.iter().any(|tensor| is_read_by(first, tensor)));
-            for first in siblings.collect::<Vec<_>>() {
-                let is_apart = !self.waits(second, first, false);
-                if is_apart && self.join(graph, first, second) {
+            for first in self.siblings(second) {
+                if self.join(graph, first, second) {
                     return true;
                 }
             }

@@ -143,12 +143,11 @@ fn check_spaces<'c: 'a, 'a>(
 ) -> Result<(), Stop> {
     let is_first_part = first.dims.iter().all(|dim| matched.of_producer.contains(dim));
     let is_second_part = second.dims.iter().all(|dim| matched.of_consumer.contains(dim));
-    let fits = match read {
-        // Neither reads results of the other: they share reads alone.
-        [] => is_first_part && is_second_part,
-        _ => !is_kept || is_first_part || is_second_part,
-    };
-    if !fits {
+    // Neither reads results of the other: they share reads alone.
+    if read.is_empty() && !(is_first_part && is_second_part) {
+        return Err(Stop::Unshared);
+    }
+    if is_kept && !is_first_part && !is_second_part {
         return Err(Stop::Spaces);
     }
     let at = read.iter().flat_map(|(_, at)| at).flat_map(|at| dims_of(*at));

@@ -8,8 +8,11 @@ use std::collections::HashMap;
 use melior::ir::{AffineExpr, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::{ComputeOp, ReadOp, ReduceOp, ScanOp, WriteOp};
 
-use super::graph::{
-    Dim, DimSet, Dims, Graph, Kind, Program, Symbol, Use, Write, dims_of, replace, replace_in_guard,
+use super::{
+    graph::{
+        Dim, DimSet, Dims, Graph, Kind, Program, Symbol, Use, Write, dims_of, replace, replace_in_guard,
+    },
+    stop::Stop,
 };
 use crate::{
     kernel::{
@@ -28,14 +31,14 @@ use crate::{
 /// By tensor of a function: its sizes, as expressions over the sizes of tensors that no program makes.
 pub(super) type Shapes<'c> = HashMap<usize, Vec<AffineExpr<'c>>>;
 
-/// Reads a compute, and adds the sizes of its results to `shapes`; `None` for one that cannot be fused. With `any_rows` the dims that no
+/// Reads a compute, and adds the sizes of its results to `shapes`; returns the reason for one that cannot be fused with any other. With `any_rows` the dims that no
 /// reduction ranges over or counts its results by stay dims even if they have one point.
 pub(super) fn read<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     shapes: &mut Shapes<'c>,
     compute: ComputeOp<'c, 'a>,
     any_rows: bool,
-) -> Result<Option<Program<'c, 'a>>, PassError<'c>> {
+) -> Result<Result<Program<'c, 'a>, Stop>, PassError<'c>> {
     let (tensors, scalars) = compute::inputs(compute);
     let results = compute.outputs();
     let arguments = compute::arguments(compute)?;
@@ -44,7 +47,7 @@ pub(super) fn read<'c: 'a, 'a>(
         let (buffer, axis) = (pair[0] as usize, pair[1] as usize);
         // The extent is the size of a result, so that the program depends on memory that is given from outside.
         let Some(tensor) = tensors.get(buffer) else {
-            return Ok(None);
+            return Ok(Err(Stop::Sized));
         };
         symbols.push(shape_of(graph, shapes, *tensor)[axis]);
     }
@@ -61,10 +64,10 @@ pub(super) fn read<'c: 'a, 'a>(
         let is_dynamic = |axis: &usize| shape[*axis].is_none();
         let reach_alike = |axis: usize| reached.windows(2).all(|pair| pair[0][axis] == pair[1][axis]);
         let Some(first) = reached.first() else {
-            return Ok(None);
+            return Ok(Err(Stop::Reach));
         };
         if !(0..shape.len()).filter(is_dynamic).all(reach_alike) {
-            return Ok(None);
+            return Ok(Err(Stop::Reach));
         }
         let extents = shape.iter().zip(first).map(|(extent, reached)| match extent {
             Some(extent) => AffineExpr::constant(graph.context, *extent),
@@ -113,8 +116,8 @@ pub(super) fn read<'c: 'a, 'a>(
             }
         }
     }
-    let is_read = reader.body(compute)?;
-    Ok(is_read.then_some(reader.program))
+    let read = reader.body(compute)?;
+    Ok(read.map(|()| reader.program))
 }
 
 /// The sizes of a tensor. The dynamic ones of a tensor that no program makes are symbols of its own.
@@ -169,8 +172,8 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
         self.dims.insert(position, stands_for);
     }
 
-    /// Reads the ops; returns whether the graph can represent all of them.
-    fn body(&mut self, compute: ComputeOp<'c, 'a>) -> Result<bool, PassError<'c>> {
+    /// Reads the ops; returns the reason if the graph cannot represent one of them.
+    fn body(&mut self, compute: ComputeOp<'c, 'a>) -> Result<Result<(), Stop>, PassError<'c>> {
         for op in walk::in_block(compute::block(compute)?) {
             let location = op.location();
             if let Some(read) = ReadOp::from_op(op) {
@@ -180,7 +183,7 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                     .iter()
                     .position(|tensor| read.buffer().is_ok_and(|buffer| buffer == *tensor));
                 let Some(position) = position else {
-                    return Ok(false);
+                    return Ok(Err(Stop::Unread));
                 };
                 let at = self.access(&read.indices(), read.access()?)?;
                 self.define(op, Kind::Read(self.tensors[position], at));
@@ -191,7 +194,7 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                     .iter()
                     .position(|tensor| write.buffer().is_ok_and(|buffer| buffer == *tensor));
                 let Some(position) = position else {
-                    return Ok(false);
+                    return Ok(Err(Stop::Unread));
                 };
                 let at = self.access(&write.indices(), write.access()?)?;
                 let shape = types::shape(self.results[position].r#type()).unwrap_or_default();
@@ -223,22 +226,21 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                 let nth = nth.and_then(|position| dims_of(self.dims[position]).pop_first());
                 // Of one value there are results at the first point only, which the graph has no node for.
                 if dims.is_empty() && nth.is_some() {
-                    return Ok(false);
+                    return Ok(Err(Stop::Unread));
                 }
                 self.reduce(reduce, values, dims, nth);
+            } else if ScanOp::from_op(op).is_some() {
+                return Ok(Err(Stop::Scan));
             } else {
-                // The graph does not represent the order of a scan's points.
-                let is_scalar =
-                    op.region_count() == 0 && op.result_count() == 1 && ScanOp::from_op(op).is_none();
-                if !is_scalar {
-                    return Ok(false);
+                if op.region_count() > 0 || op.result_count() != 1 {
+                    return Ok(Err(Stop::Unread));
                 }
                 let operands = op.operands().map(|operand| self.value(operand));
                 let operands = operands.collect::<Result<Vec<_>, _>>()?;
                 self.define(op, Kind::Op(op, operands));
             }
         }
-        Ok(true)
+        Ok(Ok(()))
     }
 
     /// Adds a reduction. The results of one over a single point are its operands.

@@ -11,6 +11,8 @@ pub(super) enum Stop {
     Coordinates,
     /// The values are needed elsewhere too, and each space has dims that the other lacks.
     Spaces,
+    /// The programs have only reads in common, and a space has dims that the other lacks.
+    Unshared,
     /// The result of a reduction is needed at points beyond those that the reduction ranges over or is kept for.
     Wider,
     /// A reduction would be computed for several coordinates of the same dim.
@@ -25,6 +27,14 @@ pub(super) enum Stop {
     Everywhere,
     /// A guard of the one would concern points of the other, or leave out a dim that a reduction ranges over.
     Guards,
+    /// One is a scan, whose order of points the graph does not represent.
+    Scan,
+    /// One has an extent that is the size of a result, which comes from outside.
+    Sized,
+    /// One makes a tensor by writes that do not determine its dynamic sizes.
+    Reach,
+    /// One holds an op that the graph does not represent.
+    Unread,
     /// A result may share the memory of the argument of this name, which would be read at other points than those that write the result.
     Alias(String),
 }
@@ -37,6 +47,7 @@ impl fmt::Display for Stop {
                 f.write_str("it is read at coordinates that do not say which point makes it")
             }
             Stop::Spaces => f.write_str("it is needed elsewhere too, and neither space is part of the other"),
+            Stop::Unshared => f.write_str("they read the same tensor at points of different spaces"),
             Stop::Wider => {
                 f.write_str("what a reduction comes to is needed at points that it does not range over")
             }
@@ -50,6 +61,10 @@ impl fmt::Display for Stop {
             Stop::Crossing => f.write_str("reductions over different dims would wait for each other"),
             Stop::Everywhere => f.write_str("everything waits for a reduction of everything"),
             Stop::Guards => f.write_str("a guard of the one would leave out points of the other"),
+            Stop::Scan => f.write_str("a scan is fused with nothing"),
+            Stop::Sized => f.write_str("an extent of the one is the size of a result"),
+            Stop::Reach => f.write_str("the writes of the one do not say how large its result is"),
+            Stop::Unread => f.write_str("the one computes what is not a scalar program over dims"),
             Stop::Alias(argument) => write!(
                 f,
                 "a result may be the same memory as '{argument}', which would be read elsewhere than it is written"

@@ -2,6 +2,7 @@
 
 mod search;
 mod specialized;
+mod squeezed;
 mod terms;
 
 use std::collections::BTreeSet;

@@ -81,9 +81,9 @@ func.func @reduce_axes_c4_truth(%x: tensor<2x4xi1>) {
 
 // -----
 
-func.func @reduce_axes_c5(%x: tensor<2x4xf32>) {
-  // expected-error @+1 {{expected argmin along one axis, got 2}}
-  %0 = norm.reduce_axes argmin %x {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<i64>
+func.func @reduce_axes_c5(%x: tensor<65536x?x32768xf32>) {
+  // expected-error @+1 {{expected y of argmin of 2^31 elements or more to be i64, got 'i32'}}
+  %0 = norm.reduce_axes argmin %x {axes = array<i64: 0, 1, 2>} : tensor<65536x?x32768xf32> -> tensor<i32>
   return
 }
 

@@ -4,7 +4,7 @@
 
 use norma_bundle::Element::{self, BF16, F16, F32};
 
-use super::{EVERYTHING, WEIGHTED, plain};
+use super::{EVERYTHING, WEIGHTED, plain, rings};
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 
@@ -54,26 +54,14 @@ const CROSS_ENTROPY: Call = Call {
 /// RMSNorm's gradient from what the forward op saved.
 const RMS_NORM_GRAD: Call = Call {
     name: "rms_norm_grad of a peer's shape",
-    op: "rms_norm_grad",
-    operands: &[("dy", "?xNxX"), ("weight", "NxX"), ("rstd", "?xA")],
     results: &[("dx", "?xNxY"), ("dweight", "NxA")],
-    by_keyword: true,
-    ..Call::PLAIN
+    ..rings::RMS
 };
 
 /// LayerNorm's gradient from what the forward op saved.
 const LAYER_NORM_GRAD: Call = Call {
     name: "layer_norm_grad of a peer's shape",
-    op: "layer_norm_grad",
-    operands: &[
-        ("dy", "?xNxX"),
-        ("weight", "NxX"),
-        ("mean", "?xA"),
-        ("rstd", "?xA"),
-    ],
-    results: &[("dx", "?xNxY"), ("dweight", "NxA"), ("dbias", "NxA")],
-    by_keyword: true,
-    ..Call::PLAIN
+    ..rings::LAYER
 };
 
 /// The largest `$k` of each row.

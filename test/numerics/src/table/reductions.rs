@@ -232,6 +232,38 @@ const AXES: &[Call] = &[
         results: &[("y", "Nxi64")],
         ..PLAIN
     },
+    Call {
+        name: "argmax of two axes",
+        op: "reduce_axes argmax",
+        x: "?x3xNxX",
+        attributes: "axes = array<i64: 2, 1>",
+        results: &[("y", "?xi32")],
+        ..PLAIN
+    },
+    Call {
+        name: "argmin of two axes apart, kept",
+        op: "reduce_axes argmin",
+        x: "3x?xNxX",
+        attributes: "axes = array<i64: 0, 2>, keepdims",
+        results: &[("y", "1x?x1xi64")],
+        ..PLAIN
+    },
+    Call {
+        name: "argmax of everything, dynamic",
+        op: "reduce_axes argmax",
+        x: "?x?xX",
+        attributes: "axes = array<i64: 0, 1>",
+        results: &[("y", "i64")],
+        ..PLAIN
+    },
+    Call {
+        name: "argmin of dynamic axes before a static one",
+        op: "reduce_axes argmin",
+        x: "?x?x3xX",
+        attributes: "axes = array<i64: 0, 1, 2>",
+        results: &[("y", "i32")],
+        ..PLAIN
+    },
 ];
 
 /// Every case of a reduction over axes.

@@ -38,8 +38,7 @@ pub fn missing<'a>(packages: &[&'a str]) -> Result<Vec<&'a str>, Failure> {
 /// If a package is not available here, or apt fails.
 pub fn install(packages: &[&str]) -> Result<(), Failure> {
     if !unknown(packages)?.is_empty() {
-        eprintln!("set-up: updating the package lists");
-        child::run(as_root("apt-get")?.args(["-q", "update"]))?;
+        update()?;
         let unknown = unknown(packages)?;
         if !unknown.is_empty() {
             return Err(Failure::User(format!(
@@ -61,6 +60,15 @@ pub fn install(packages: &[&str]) -> Result<(), Failure> {
         "DPkg::Lock::Timeout=300",
     ]);
     child::run(install.args(packages))
+}
+
+/// Updates the package lists.
+///
+/// # Errors
+/// If apt fails.
+pub fn update() -> Result<(), Failure> {
+    eprintln!("set-up: updating the package lists");
+    child::run(as_root("apt-get")?.args(["-q", "update"]))
 }
 
 /// Packages that no configured source offers.

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::workspace;
 
 mod apt;
+mod browser;
 mod llvm;
 mod version;
 mod wheels;
@@ -35,6 +36,8 @@ pub struct Setup {
     pub llvm: llvm::Llvm,
     /// NVIDIA's assembler and library; `None` where NVIDIA ships none, such as macOS.
     pub cuda: Option<wheels::Cuda>,
+    /// A headless browser, if the tests' needs were asked for and there is one.
+    pub browser: Option<PathBuf>,
 }
 
 impl Setup {
@@ -63,10 +66,26 @@ impl Setup {
 /// # Errors
 /// If something is missing and cannot be installed here; the text says how to get it.
 pub fn run(options: &Options) -> Result<Setup, Failure> {
+    ensure(options, false)
+}
+
+/// Finds everything that the build and the tests need, and installs what is missing.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_for_tests(options: &Options) -> Result<Setup, Failure> {
+    ensure(options, true)
+}
+
+fn ensure(options: &Options, for_tests: bool) -> Result<Setup, Failure> {
     let _lock = take_turn()?;
     let (llvm, installed_packages) = llvm::ensure()?;
     let (cuda, installed_wheels) = wheels::ensure(options.ptxas.as_deref())?;
-    let state = if installed_packages || installed_wheels {
+    let (browser, installed_browser) = match for_tests {
+        true => browser::ensure(),
+        false => (None, false),
+    };
+    let state = if installed_packages || installed_wheels || installed_browser {
         "complete"
     } else {
         "nothing to install"
@@ -75,12 +94,17 @@ pub fn run(options: &Options) -> Result<Setup, Failure> {
         Some(cuda) => format!("ptxas {} at {}", cuda.version, cuda.ptxas.display()),
         None => "no ptxas for this system, so output stops at PTX".to_owned(),
     };
+    let browser_found = match (&browser, for_tests) {
+        (Some(browser), _) => format!(", browser at {}", browser.display()),
+        (None, true) => ", no headless browser, so the test of norma-run's page does not run".to_owned(),
+        (None, false) => String::new(),
+    };
     eprintln!(
-        "set-up: {state} (LLVM {} at {}, {cuda_found})",
+        "set-up: {state} (LLVM {} at {}, {cuda_found}{browser_found})",
         llvm.version,
         llvm.prefix.display()
     );
-    Ok(Setup { llvm, cuda })
+    Ok(Setup { llvm, cuda, browser })
 }
 
 /// Ensures that python3 can create environments.
