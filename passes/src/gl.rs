@@ -25,6 +25,7 @@ pub(crate) mod hand_over;
 pub(crate) mod insert_barriers;
 mod mbarriers;
 pub(crate) mod optimize_layouts;
+mod own_elements;
 pub(crate) mod pipeline;
 pub(crate) mod prefetch_loads;
 pub(crate) mod quotient_form;

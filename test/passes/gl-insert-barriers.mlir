@@ -243,6 +243,7 @@ gpu.module @kernels {
 // CHECK-NEXT: gl.local_load
 #four = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], block = []>
 #one = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
+#turned = #gl.linear<register = [], lane = [[16], [8], [4], [2], [1]], warp = [], block = []>
 !memory = !gl.memdesc<32xf32, #gl.plain<order = [0]>>
 gpu.module @kernels {
   gpu.func @partition(%s: tensor<32xf32, #four>, %t: tensor<32xf32, #one>) kernel {
@@ -255,8 +256,8 @@ gpu.module @kernels {
       gl.barrier id 3 threads 64
     }, {
       gl.local_store %t, %n : tensor<32xf32, #one>, !memory
-      %u = gl.local_load %n : !memory -> tensor<32xf32, #one>
-      "test.use"(%u) : (tensor<32xf32, #one>) -> ()
+      %u = gl.local_load %n : !memory -> tensor<32xf32, #turned>
+      "test.use"(%u) : (tensor<32xf32, #turned>) -> ()
     }
     gpu.return
   }
@@ -354,6 +355,72 @@ gpu.module @kernels {
       %stage = gl.memdesc_index %m[%turn] : !both -> !stage
       gl.local_store %s, %stage : tensor<32xf32, #four>, !stage
     }
+    gpu.return
+  }
+}
+
+// -----
+
+// Each thread loads and stores elements of its own, whichever memory they belong to. A tile in another layout is in other threads.
+// CHECK-LABEL: gpu.func @own_elements
+// CHECK: gl.local_store
+// CHECK-NEXT: gl.local_load
+// CHECK-NEXT: gl.local_store
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+#own = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32]], block = []>
+#other = #gl.linear<register = [], lane = [[2], [4], [8], [16], [32]], warp = [[1]], block = []>
+!memory = !gl.memdesc<64xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @own_elements(%t: tensor<64xf32, #own>) kernel attributes {gl.num_warps = 2 : i64} {
+    %a = gl.local_alloc {offset = 0 : i64} : !memory
+    %b = gl.local_alloc {offset = 0 : i64} : !memory
+    gl.local_store %t, %a : tensor<64xf32, #own>, !memory
+    %0 = gl.local_load %a : !memory -> tensor<64xf32, #own>
+    gl.local_store %0, %b : tensor<64xf32, #own>, !memory
+    %1 = gl.local_load %b : !memory -> tensor<64xf32, #other>
+    "test.use"(%1) : (tensor<64xf32, #other>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows that overlap have elements of their own only as far as a guard keeps to the elements in front of the next row.
+// CHECK-LABEL: gpu.func @rows_that_overlap
+// CHECK: gl.local_store
+// CHECK-NEXT: gl.local_load
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_store
+#rows = #gl.linear<register = [], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = [[1, 0]], block = []>
+!memory = !gl.memdesc<2x32xf32, #gl.plain<order = [1, 0], padding = -5, interval = 32>>
+gpu.module @kernels {
+  gpu.func @rows_that_overlap(%t: tensor<2x32xf32, #rows>) kernel attributes {gl.num_warps = 2 : i64} {
+    %m = gl.local_alloc {offset = 0 : i64} : !memory
+    gl.local_store %t, %m where affine_map<(d0, d1) -> (d1, 27)> : tensor<2x32xf32, #rows>, !memory
+    %0 = gl.local_load %m where affine_map<(d0, d1) -> (d1, 27)>() [] : !memory -> tensor<2x32xf32, #rows>
+    gl.local_store %0, %m where affine_map<(d0, d1) -> (d1, 28)> : tensor<2x32xf32, #rows>, !memory
+    gpu.return
+  }
+}
+
+// -----
+
+// Elements that several threads hold are not their own.
+// CHECK-LABEL: gpu.func @copies
+// CHECK: gl.local_store
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_store
+#copies = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0]], block = []>
+!memory = !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @copies(%t: tensor<32xf32, #copies>) kernel attributes {gl.num_warps = 2 : i64} {
+    %m = gl.local_alloc {offset = 0 : i64} : !memory
+    gl.local_store %t, %m : tensor<32xf32, #copies>, !memory
+    %0 = gl.local_load %m : !memory -> tensor<32xf32, #copies>
+    gl.local_store %0, %m : tensor<32xf32, #copies>, !memory
     gpu.return
   }
 }

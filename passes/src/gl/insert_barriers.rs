@@ -13,6 +13,9 @@
 //! Why it is allowed: scalars of `gl` are the same in all threads of the CTA, so a barrier in a branch or a loop is met
 //! by all threads or by none.
 //!
+//! Where each thread loads and stores elements of its own, by tiles of one layout, no thread waits for another
+//! ([`OwnElements`]).
+//!
 //! A loop may alternate between two stages of a memory (`i mod 2`). An access of the current step and one of the previous step
 //! then do not overlap, and the analysis swaps the two at the back edge. Where an enclosing loop runs such a loop again, the first
 //! step may use the buffer of the last one, so a barrier precedes the inner loop.
@@ -36,15 +39,20 @@ use melior::ir::{
     BlockLike, BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument,
     operation::OperationLike,
 };
-use norma_dialects::gl::{
-    AsyncWaitOp, BarrierOp, BulkWaitOp, ClusterArriveOp, ClusterWaitOp, MBarrierInitOp, MemDescIndexOp,
-    MemDescType, WarpSpecializeOp,
+use norma_dialects::{
+    attributes::kernel,
+    gl::{
+        AsyncWaitOp, BarrierOp, BulkWaitOp, ClusterArriveOp, ClusterWaitOp, MBarrierInitOp, MemDescIndexOp,
+        MemDescType, WarpSpecializeOp,
+    },
+    integer_of,
 };
 use norma_targets::WARP_SIZE;
 
 use crate::{
     gl::{
         divisibility,
+        own_elements::OwnElements,
         shared_memory::{self, Completion},
     },
     mlir::{
@@ -67,6 +75,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlInsertBar
             .filter_map(BarrierOp::from_op);
         let mut inserter = Inserter {
             ids: taken.filter_map(BarrierOp::id).max().unwrap_or(0),
+            warps: integer_of(function, kernel::NUM_WARPS),
             ..Inserter::default()
         };
         if let Some(body) = function.region(0)?.first_block() {
@@ -87,6 +96,8 @@ struct Span {
     initialises: bool,
     /// Which of two buffers is accessed, where a loop alternates between two.
     turn: Option<Turn>,
+    /// Which elements each thread accesses, where it has its own.
+    own: Option<OwnElements>,
 }
 
 /// One of two buffers between which a loop alternates: that of the current step, or that of the previous one.
@@ -103,7 +114,9 @@ impl Span {
             (Some(one), Some(other)) => one.of == other.of && one.is_before != other.is_before,
             _ => false,
         };
-        (self.writes || other.writes) && self.start < other.end && other.start < self.end && !is_apart
+        let are_own = self.own.is_some() && self.own == other.own && self.start == other.start;
+        let overlap = self.start < other.end && other.start < self.end;
+        (self.writes || other.writes) && overlap && !is_apart && !are_own
     }
 
     /// The span as the next step of a loop sees it: the current step's buffer becomes the previous step's, and the other way
@@ -178,6 +191,8 @@ struct Inserter {
     named: Option<(i64, i64)>,
     /// The largest id of a named barrier that is taken.
     ids: i64,
+    /// The warps of the kernel or of the current partition; `None` if the kernel does not say.
+    warps: Option<i64>,
 }
 
 impl Inserter {
@@ -186,7 +201,7 @@ impl Inserter {
         let specialize = WarpSpecializeOp::from_op(op);
         let spans = match specialize {
             Some(specialize) => spans_of_partitions(specialize)?,
-            None => spans(op)?,
+            None => spans(op, self.warps)?,
         };
         if state.conflicts(&spans) || state.alternates_in(address(op)) {
             let (id, threads) = self.named.unzip();
@@ -242,6 +257,7 @@ impl Inserter {
             }
             let mut inside = Self {
                 named: Some((self.ids, warps * WARP_SIZE)),
+                warps: Some(warps),
                 ..Self::default()
             };
             if let Some(body) = region.first_block() {
@@ -306,8 +322,8 @@ fn waited(in_flight: &mut BTreeSet<Span>, pending: &mut BTreeSet<Span>, left: i6
     }
 }
 
-/// The bytes that `op` itself accesses.
-fn spans<'c>(op: OperationRef<'c, '_>) -> Result<Vec<(Span, Completion)>, PassError<'c>> {
+/// The bytes that `op` itself accesses, one of `warps` warps if these are known.
+fn spans<'c>(op: OperationRef<'c, '_>, warps: Option<i64>) -> Result<Vec<(Span, Completion)>, PassError<'c>> {
     let mut spans = Vec::new();
     for access in shared_memory::accesses(op)? {
         let allocation = shared_memory::known_origin(access.memory, op)?;
@@ -324,6 +340,7 @@ fn spans<'c>(op: OperationRef<'c, '_>) -> Result<Vec<(Span, Completion)>, PassEr
             writes: access.writes,
             initialises: MBarrierInitOp::from_op(op).is_some(),
             turn: turn(access.memory),
+            own: warps.and_then(|warps| OwnElements::of(op, warps)),
         };
         spans.push((span, access.completion));
     }
@@ -354,13 +371,13 @@ fn address(op: OperationRef<'_, '_>) -> usize {
 }
 
 /// The bytes that the partitions access. To the rest of the kernel all partitions are one op, as no partition may meet a
-/// barrier of all threads.
+/// barrier of all threads. The warps of each count from 0, so that it does not matter which elements are their own.
 fn spans_of_partitions<'c>(
     specialize: WarpSpecializeOp<'c, '_>,
 ) -> Result<Vec<(Span, Completion)>, PassError<'c>> {
     let mut all = Vec::new();
     for op in walk::pre_order(specialize.op()) {
-        all.extend(spans(op)?);
+        all.extend(spans(op, None)?);
     }
     Ok(all)
 }
