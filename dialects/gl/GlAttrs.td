@@ -90,12 +90,18 @@ def Gl_LinearAttr : Gl_Attr<"Linear", "linear", [DeclareAttrInterfaceMethods<Ver
 def Gl_PlainAttr : Gl_Attr<"Plain", "plain"> {
   let summary = "Shared memory with the axes in order, fastest first";
   let description = [{
-    `padding` elements follow each run of the fastest axis, so that a column does not fall into one bank.
+    `padding` elements follow each `interval` elements, so that a column does not fall into one bank; an interval of 0 is the extent
+    of the fastest axis. With negative padding the intervals overlap: the last elements of each have the place of the first ones of
+    the next, and only one of both may be accessed. Rows of 769 elements that lie one behind the other are a tile of rows of 1024
+    with a padding of -255, whose columns from 769 on guards mask off.
 
-    Example: `#gl.plain<order = [1, 0]>`
+    Example: `#gl.plain<order = [1, 0]>`, `#gl.plain<order = [2, 1, 0], padding = -255, interval = 1024>`
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$order, DefaultValuedParameter<"int64_t", "0">:$padding);
-  let assemblyFormat = "`<` `order` `=` `[` $order `]` (`,` `padding` `=` $padding^)? `>`";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$order, DefaultValuedParameter<"int64_t", "0">:$padding,
+                        DefaultValuedParameter<"int64_t", "0">:$interval);
+  let assemblyFormat = [{
+    `<` `order` `=` `[` $order `]` (`,` `padding` `=` $padding^ (`,` `interval` `=` $interval^)?)? `>`
+  }];
 }
 
 def Gl_SwizzledAttr : Gl_Attr<"Swizzled", "swizzled"> {

@@ -331,15 +331,17 @@ def Gl_LocalAllocOp : Gl_Op<"local_alloc", [MemoryEffects<[MemAlloc]>]> {
 def Gl_LocalStoreOp : Gl_Op<"local_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Stores a tile to shared memory";
   let description = [{
-    Threads that hold the same element write it once.
+    Threads that hold the same element write it once. `guards` are pairs over the tile's axes, as those of `gl.load`; where
+    one fails nothing is written.
 
     Constraints:
     - C1: the tile has the memory's shape and elements.
+    - C2: guards come in pairs, over the tile's axes and no symbols.
 
     Example: `gl.local_store %t, %m : tensor<1x8xf32, #partial>, !gl.memdesc<1x8xf32, #gl.plain<order = [1, 0]>>`
   }];
-  let arguments = (ins Gl_Tile:$tile, Gl_MemDescType:$memory);
-  let assemblyFormat = "$tile `,` $memory attr-dict `:` type($tile) `,` type($memory)";
+  let arguments = (ins Gl_Tile:$tile, Gl_MemDescType:$memory, OptionalAttr<AffineMapAttr>:$guards);
+  let assemblyFormat = "$tile `,` $memory (`where` $guards^)? attr-dict `:` type($tile) `,` type($memory)";
   let hasVerifier = 1;
 }
 
@@ -392,7 +394,8 @@ def Gl_MemDescReshapeOp : Gl_Op<"memdesc_reshape", [Pure]> {
   let summary = "The same memory with other axes";
   let description = [{
     Constraints:
-    - C1: both are plain, without padding and with their axes in order, of the same elements and of as many.
+    - C1: both are plain and have their axes in order, of the same elements and of as many; the memory has no padding, and the
+      result none or a negative one.
 
     Example: `%b = gl.memdesc_reshape %m : !gl.memdesc<4x64x8xbf16, #tile> -> !gl.memdesc<8x1x256xbf16, #boxes>`
   }];

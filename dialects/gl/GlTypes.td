@@ -17,7 +17,7 @@ def Gl_MemDescType : Gl_Type<"MemDesc", "memdesc"> {
     Constraints:
     - C1: the layout is a shared-memory layout of as many axes as the shape.
     - C2: extents are powers of two, but for the first axis if it is the slowest of several: the stages of a ring.
-    - C3: the layout's order names each axis once, padding is not negative, and the parameters of a swizzle are powers of two whose
+    - C3: the layout's order names each axis once, an interval has at least one element with its padding, and the parameters of a swizzle are powers of two whose
       `vec` times `max_phase` is at most the extent of the fastest axis.
 
     Example: `!gl.memdesc<4x1024xbf16, #gl.plain<order = [1, 0]>>`

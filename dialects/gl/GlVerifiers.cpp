@@ -360,12 +360,13 @@ LogicalResult BulkStoreOp::verify() {
 }
 
 LogicalResult MemDescReshapeOp::verify() { // memdesc_reshape_c1
-  auto isInOrder = [](MemDescType memory) {
+  auto isInOrder = [](MemDescType memory, bool mayOverlap) {
     auto plain = dyn_cast<PlainAttr>(memory.getLayout());
-    return plain && plain.getPadding() == 0 && llvm::is_sorted(llvm::reverse(plain.getOrder()));
+    return plain && (plain.getPadding() == 0 || (mayOverlap && plain.getPadding() < 0)) &&
+           llvm::is_sorted(llvm::reverse(plain.getOrder()));
   };
   MemDescType memory = getMemory().getType(), result = getResult().getType();
-  if (!isInOrder(memory) || !isInOrder(result) || memory.getElementType() != result.getElementType() ||
+  if (!isInOrder(memory, false) || !isInOrder(result, true) || memory.getElementType() != result.getElementType() ||
       llvm::product_of(memory.getShape()) != llvm::product_of(result.getShape()))
     return emitOpError() << "expected plain memories of as many elements, their axes in order, got " << memory << " and "
                          << result;
@@ -539,8 +540,11 @@ static LogicalResult verifyMemory(Operation *op, Value tile, MemDescType memory)
   return success();
 }
 
-// local_store_c1
-LogicalResult LocalStoreOp::verify() { return verifyMemory(*this, getTile(), getMemory().getType()); }
+LogicalResult LocalStoreOp::verify() {
+  size_t dims = cast<RankedTensorType>(getTile().getType()).getRank();
+  return failure(failed(verifyMemory(*this, getTile(), getMemory().getType())) || // local_store_c1
+                 failed(verifyGuards(*this, getGuards(), dims, 0)));              // local_store_c2
+}
 
 LogicalResult LocalLoadOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());

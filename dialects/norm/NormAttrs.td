@@ -143,7 +143,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | parameter | unit | meaning |
     |---|---|---|
     | `keep` | | where a read that is needed again behind a reduction lives meanwhile: one place for each buffer of the kernel, or one for all buffers; `register` by default. A result whose buffer has a place of its own, `shared`, goes to memory through shared memory, tile by tile |
-    | `bring` | | how a tile that is kept in shared memory travels there, and the tile of a result from there: `cp_async`, by the threads themselves; `bulk`, by the copy engine as runs of bytes; `tensor`, by the copy engine as boxes of a tensor map, which the launch passes |
+    | `bring` | | how a tile that is kept in shared memory travels there, and the tile of a result from there: `load`, through the registers of the threads, which share the run of memory that whole rows form; `cp_async`, by the threads themselves; `bulk`, by the copy engine as runs of bytes; `tensor`, by the copy engine as boxes of a tensor map, which the launch passes |
     | `stages` | | pipelining stages: for tiles in shared memory the stages of a loop's ring; for loops that load to registers, 2 has each step load the next one's tile before it computes on its own (`gl-prefetch-loads`) |
     | `unroll_bytes` | bytes | loads that a thread issues together in a loop over memory: its steps are unrolled until they load so many (`gl-unroll-loops`); 0 for one step at a time |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |

@@ -105,9 +105,10 @@ pub fn shared(layout: Attribute<'_>, shape: &[i64]) -> Result<SharedLayout, Enco
     if let Some(plain) = PlainAttr::from_attribute(layout) {
         let order = axes("order", shape.len(), plain.order())?;
         let extent = order.first().and_then(|&axis| shape.get(axis));
-        return Ok(match (plain.padding(), extent) {
+        let interval = Some(plain.interval()).filter(|interval| *interval != 0);
+        return Ok(match (plain.padding(), interval.or(extent.copied())) {
             (0, _) | (_, None) => SharedLayout::plain(shape, &order)?,
-            (amount, Some(&interval)) => SharedLayout::padded(shape, &order, Padding { interval, amount })?,
+            (amount, Some(interval)) => SharedLayout::padded(shape, &order, Padding { interval, amount })?,
         });
     }
     if let Some(swizzled) = SwizzledAttr::from_attribute(layout) {

@@ -178,7 +178,7 @@ fn attributes_round_trip_their_parameters() {
         &context,
         &[4, 8],
         Type::float32(&context),
-        gl::PlainAttr::get(&context, &[1, 0], 0).into(),
+        gl::PlainAttr::get(&context, &[1, 0], 0, 0).into(),
     );
     assert_eq!(
         (memory.shape(), memory.element_type()),

@@ -120,9 +120,14 @@ pub enum LayoutError {
         /// Distinct phases.
         max_phase: i64,
     },
-    /// Padding that would move elements backwards.
-    #[error("expected padding of at least 0 elements, got {0}")]
-    NegativePadding(i64),
+    /// Padding that takes all elements from between the beginnings of successive runs.
+    #[error("expected padding of more than -{interval} elements, got {amount}")]
+    OverlappingPadding {
+        /// The elements of a run.
+        interval: i64,
+        /// The padding behind each.
+        amount: i64,
+    },
     /// Partial results exist only per warp and per block.
     #[error("expected partials per warp or per block, got per {0}")]
     NoPartialsPer(HardwareDim),

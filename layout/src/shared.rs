@@ -37,7 +37,8 @@ pub struct Swizzle {
     pub max_phase: i64,
 }
 
-/// Unused elements that move later ones to other banks.
+/// Unused elements that move later ones to other banks; or, if negative, as many at the end of each run that share their places
+/// with the first ones of the next run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Padding {
     /// After how many elements; a power of two.
@@ -87,14 +88,15 @@ impl SharedLayout {
         })
     }
 
-    /// A buffer with gaps.
+    /// A buffer with gaps, or with runs that overlap.
     ///
     /// # Errors
-    /// As [`Self::plain`], and if the interval is no power of two or the amount is negative.
+    /// As [`Self::plain`], and if the interval is no power of two or runs begin at the same place.
     pub fn padded(shape: &[i64], order: &[usize], padding: Padding) -> Result<Self, LayoutError> {
         log2_of("the padding interval", padding.interval)?;
-        if padding.amount < 0 {
-            return Err(LayoutError::NegativePadding(padding.amount));
+        let Padding { interval, amount } = padding;
+        if interval + amount < 1 {
+            return Err(LayoutError::OverlappingPadding { interval, amount });
         }
         Ok(Self {
             arrangement: Arrangement::Padded(padding),
@@ -189,6 +191,30 @@ impl SharedLayout {
             Arrangement::Dense | Arrangement::Linear(_) | Arrangement::Swizzled(_) => dense,
             Arrangement::Padded(_) => self.offset(&last) + 1,
         }
+    }
+
+    /// The distance between neighbours along each axis, in elements; `None` if it is not the same everywhere.
+    pub fn strides(&self) -> Option<Vec<i64>> {
+        let runs = self.order.iter().scan(1, |run, &axis| {
+            *run *= self.shape[axis];
+            Some(*run)
+        });
+        match self.arrangement {
+            Arrangement::Dense => {}
+            // Padding between the elements of an axis does not follow each of them.
+            Arrangement::Padded(padding) if runs.clone().any(|run| run == padding.interval) => {}
+            _ => return None,
+        }
+        let unit = |axis| {
+            (0..self.shape.len())
+                .map(|other| i64::from(other == axis))
+                .collect::<Vec<_>>()
+        };
+        Some(
+            (0..self.shape.len())
+                .map(|axis| self.offset(&unit(axis)))
+                .collect(),
+        )
     }
 
     /// The layout as a linear map to offsets; `None` if it is padded.
@@ -431,6 +457,40 @@ mod tests {
         assert_eq!(shared.offset(&[1, 0]), 10);
         assert_eq!(shared.size(), 38);
         assert_eq!(shared.offset_map(), None);
+    }
+
+    #[test]
+    fn with_negative_padding_runs_overlap() {
+        let overlapping = |amount| SharedLayout::padded(&[4, 8], &[1, 0], Padding { interval: 8, amount });
+        let shared = overlapping(-3).unwrap();
+        assert_eq!(shared.offset(&[1, 0]), shared.offset(&[0, 5]));
+        assert_eq!(shared.size(), 3 * 5 + 8);
+        assert_eq!(shared.strides(), Some(vec![5, 1]));
+        let split = SharedLayout::padded(
+            &[4, 2, 4],
+            &[2, 1, 0],
+            Padding {
+                interval: 8,
+                amount: -3,
+            },
+        )
+        .unwrap();
+        assert_eq!(split.strides(), Some(vec![5, 4, 1]));
+        let within = SharedLayout::padded(
+            &[4, 8],
+            &[1, 0],
+            Padding {
+                interval: 4,
+                amount: 1,
+            },
+        )
+        .unwrap();
+        assert_eq!(within.strides(), None);
+        let error = overlapping(-8).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected padding of more than -8 elements, got -8"
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod basis;
 pub mod candidates;
 mod cluster_room;
 pub mod cost;
+mod dense_rows;
 mod extents;
 pub mod facts;
 pub mod given;

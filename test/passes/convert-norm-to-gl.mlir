@@ -701,6 +701,50 @@ norm.kernel @by_tensor_maps(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
 
 // -----
 
+// Rows of 27 elements that lie one behind the other are read as one run, of which each thread has vectors, and so are results written. In
+// shared memory the rows of a tile overlap, so that only the elements within rows are accessed.
+
+// CHECK-LABEL: gpu.func @rows_as_a_run
+// CHECK: %[[VECTORS_READ:.*]] = gl.load %{{.*}} at affine_map<(d0, d1) -> (d0 * 8 + d1 floordiv 27, d1 mod 27)>(%{{.*}}) where affine_map<(d0, d1)[s0] -> (d1 + d0 * 216, s0 * 27, d1, 216)>[%{{.*}}] other %{{.*}} -> tensor<256xbf16, #gl.linear<register = {{\[\[}}1], [2], [4]], lane = {{\[\[}}8], [16], [32], [64], [128]], warp = {{\[\[}}0], [0]]
+// CHECK: %[[READ:.*]] = gl.local_alloc : <256xbf16
+// CHECK: gl.local_store %[[VECTORS_READ]], %[[READ]]
+// CHECK: %[[ROWS:.*]] = gl.memdesc_reshape %[[READ]] {{.*}} -> <2x4x32xbf16, #gl.plain<order = [2, 1, 0], padding = -5, interval = 32>>
+// CHECK: gl.local_load %[[ROWS]] where affine_map<(d0, d1, d2) -> (d2, 27)>
+// CHECK: %[[RESULT:.*]] = arith.subf
+// CHECK: %[[WRITTEN:.*]] = gl.local_alloc : <256xbf16
+// CHECK: %[[VIEW:.*]] = gl.memdesc_reshape %[[WRITTEN]] {{.*}} padding = -5
+// CHECK: gl.local_store %[[RESULT]], %[[VIEW]] where affine_map<(d0, d1, d2) -> (d2, 27)>
+// CHECK: %[[VECTORS:.*]] = gl.local_load %[[WRITTEN]] where affine_map<(d0) -> (d0, 216)>
+// CHECK: gl.store %[[VECTORS]], %{{.*}} at affine_map<(d0, d1) -> (d0 * 8 + d1 floordiv 27, d1 mod 27)>(%{{.*}}) where affine_map<(d0, d1)[s0] -> (d1 + d0 * 216, s0 * 27, d1, 216)>
+norm.kernel @rows_as_a_run(%x: memref<?x27xbf16>, %y: memref<?x27xbf16>)
+    space(%b = dim(%x, 0) ceildiv 8 : grid, %r = 2 : register, %w = 4 : thread, %t = 32 : thread)
+    where(%b * 8 + %r * 4 + %w < dim(%x, 0), %t < 27) align(16, 16)
+    schedule(#norm.schedule<spread = [[grid, register(2), warp(4)], [lane(32)]], keep = [shared, shared], bring = load>) {
+  %0 = norm.read %x[%b * 8 + %r * 4 + %w, %t] : memref<?x27xbf16>
+  %1 = norm.reduce max %0 over(%t) : bf16
+  %2 = arith.subf %0, %1 : bf16
+  norm.write %2, %y[%b * 8 + %r * 4 + %w, %t] : memref<?x27xbf16>
+}
+
+// -----
+
+// Rows that fill the tile do not overlap. The guard of the last rows becomes one of their elements.
+
+// CHECK-LABEL: gpu.func @full_rows_as_a_run
+// CHECK: gl.load %{{.*}} at affine_map<(d0, d1) -> (d0 * 8 + d1 floordiv 32, d1 mod 32)>(%{{.*}}) where affine_map<(d0, d1)[s0] -> (d1 + d0 * 256, s0 * 32)>
+// CHECK: gl.memdesc_reshape %{{.*}} -> <2x4x32xbf16, #gl.plain<order = [2, 1, 0]>>
+// CHECK: gl.local_load %{{[^ ]*}} : <2x4x32xbf16
+norm.kernel @full_rows_as_a_run(%x: memref<?x32xbf16>, %y: memref<?x32xbf16>)
+    space(%b = dim(%x, 0) ceildiv 8 : grid, %r = 2 : register, %w = 4 : thread, %t = 32 : thread)
+    where(%b * 8 + %r * 4 + %w < dim(%x, 0)) align(16, 16)
+    schedule(#norm.schedule<spread = [[grid, register(2), warp(4)], [lane(32)]], keep = [shared, none], bring = load>) {
+  %0 = norm.read %x[%b * 8 + %r * 4 + %w, %t] : memref<?x32xbf16>
+  %1 = arith.negf %0 : bf16
+  norm.write %1, %y[%b * 8 + %r * 4 + %w, %t] : memref<?x32xbf16>
+}
+
+// -----
+
 // Each block has an element, whose magnitude is at least zero: zeros beyond the end of the last block change no largest magnitude.
 // CHECK-LABEL: gpu.func @largest_magnitudes(
 // CHECK: gl.load

@@ -90,7 +90,7 @@ norm.kernel @stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 
 // -----
 
-// expected-error @+1 {{unsupported: stages = 3 where nothing is kept in shared memory; supported: 1, and 2 for loops that load a step ahead}}
+// expected-error @+1 {{unsupported: stages = 3 for bring = load; supported: 1, and 2 for loops that load a step ahead}}
 norm.kernel @more_stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], stages = 3>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -100,7 +100,7 @@ norm.kernel @more_stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim
 
 // -----
 
-// expected-error @+1 {{expected producer_warps = 0 where nothing is kept in shared memory, got 1}}
+// expected-error @+1 {{expected producer_warps = 0 for bring = load, got 1}}
 norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], producer_warps = 1>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -110,9 +110,29 @@ norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%
 
 // -----
 
-// expected-error @+1 {{expected bring = cp_async, bulk or tensor for what is kept in shared memory, got load}}
-norm.kernel @shared(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared]>) {
+// expected-error @+1 {{unsupported: keep = [shared] with bring = load of buffer 0, of which a tile is no run; supported: whole rows, one behind the other}}
+norm.kernel @part_of_a_row(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [shared]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: keep = [shared] with bring = load of buffer 0, of which a tile is no run; supported: whole rows, one behind the other}}
+norm.kernel @rows_apart(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid, warp(2), grid(2)], [lane(32), vector(2)]], keep = [shared]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: keep = [shared] with bring = load in a cluster; supported: CTAs on their own}}
+norm.kernel @run_of_a_cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [cluster(2), lane(32)]], keep = [shared]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -129,7 +149,7 @@ norm.kernel @sent_by_clusters(%x: memref<?x512xf32>, %y: memref<?x512xf32>) spac
 
 // -----
 
-// expected-error @+1 {{unsupported: the result of buffer 1 in shared memory for bring = cp_async; supported: bulk and tensor}}
+// expected-error @+1 {{unsupported: the result of buffer 1 in shared memory for bring = cp_async; supported: load, bulk and tensor}}
 norm.kernel @sent_by_threads(%x: memref<?x512xf32>, %y: memref<?x512xf32>) space(%m = dim(%x, 0), %n = 512)
     schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32), vector(4)]], keep = [shared, shared], bring = cp_async>) {
   %0 = norm.read %x[%m, %n] : memref<?x512xf32>

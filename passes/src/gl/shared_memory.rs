@@ -148,7 +148,12 @@ pub fn is_memory(ty: Type<'_>) -> bool {
 /// The type of row-major memory.
 pub fn row_major<'c>(context: &'c Context, element: Type<'c>, shape: &[i64]) -> MemDescType<'c> {
     let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
-    MemDescType::get(context, shape, element, PlainAttr::get(context, &order, 0).into())
+    MemDescType::get(
+        context,
+        shape,
+        element,
+        PlainAttr::get(context, &order, 0, 0).into(),
+    )
 }
 
 /// The type of a memory that `user` accesses.

@@ -15,6 +15,7 @@ use norma_targets::{ACCESS_BYTES, THREADS_PER_CTA, Target, WARP_SIZE};
 use vectors::{Vectors, vectors};
 
 use super::{
+    dense_rows,
     facts::{Access, Dim, Facts, Reduction, Use},
     mapping::{Factor, Mapping},
     rings,
@@ -408,6 +409,9 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             }
             if (is_revisited || is_held_walk) && !is_shared && !is_merged {
                 all.extend(prefetching(facts, &mapping, target));
+            }
+            if !is_shared {
+                all.extend(dense_rows::as_runs(facts, &mapping, target));
             }
             push_held(facts, mapping, is_held, all);
         }

@@ -20,6 +20,7 @@ mod ranking;
 mod registers;
 mod rereads;
 mod rounds;
+mod runs;
 mod sectors;
 #[cfg(test)]
 mod tests;
@@ -45,8 +46,8 @@ pub struct Cost {
     pub registers: u64,
     /// CTAs that an SM holds at a time.
     pub resident: u64,
-    /// Bytes of shared memory that a CTA takes for the rings through which its tiles come.
-    pub ring_bytes: u64,
+    /// Bytes of shared memory that a CTA takes for tiles that go through it.
+    pub shared_bytes: u64,
     /// Bytes of the sectors that warps request, in accesses that move a good part of all bytes: (read, written). Each pass over a
     /// row counts.
     pub requested: (f64, f64),

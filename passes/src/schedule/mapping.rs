@@ -188,6 +188,15 @@ impl Mapping {
         self.keep.len() > 1 && self.place(buffer) == CachePlace::Shared
     }
 
+    /// Whether the tiles that are read from a buffer, or written to it, go through shared memory as one run of memory each.
+    pub fn takes_runs(&self, buffer: usize, is_write: bool) -> bool {
+        let is_shared = match is_write {
+            true => self.sends(buffer),
+            false => self.place(buffer) == CachePlace::Shared,
+        };
+        is_shared && self.bring == CopyMechanism::Load
+    }
+
     /// Whether reductions are merged at `level` with those that they wait for.
     pub fn merges_at(&self, level: Level) -> bool {
         self.merge_reductions.contains(&level)

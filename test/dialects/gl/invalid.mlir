@@ -94,8 +94,8 @@ func.func private @memdesc_c3(!gl.memdesc<4x8xf32, #gl.plain<order = [7, 7]>>)
 
 // -----
 
-// expected-error @+1 {{expected padding of at least 0 elements, got -1}}
-func.func private @memdesc_c3_padding(!gl.memdesc<4x8xf32, #gl.plain<order = [1, 0], padding = -1>>)
+// expected-error @+1 {{expected padding of more than -8 elements, got -8}}
+func.func private @memdesc_c3_padding(!gl.memdesc<4x8xf32, #gl.plain<order = [1, 0], padding = -8>>)
 
 // -----
 
@@ -439,6 +439,15 @@ func.func @local_store_c1(%t: tensor<32xf32, #layout>, %m: !gl.memdesc<64xf32, #
 // -----
 
 #layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @local_store_c2(%t: tensor<32xf32, #layout>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected pairs of guards over 1 dims and 0 limits}}
+  gl.local_store %t, %m where affine_map<(n) -> (n)> : tensor<32xf32, #layout>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
 func.func @local_load_c1(%m: !gl.memdesc<32xf16, #gl.plain<order = [0]>>) {
   // expected-error @+1 {{expected a tile of the shape and elements of}}
   %t = gl.local_load %m : !gl.memdesc<32xf16, #gl.plain<order = [0]>> -> tensor<32xf32, #layout>
@@ -639,6 +648,14 @@ func.func @bulk_store_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<o
 func.func @memdesc_reshape_c1(%m: !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>>) {
   // expected-error @+1 {{expected plain memories of as many elements, their axes in order}}
   %r = gl.memdesc_reshape %m : !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>> -> !gl.memdesc<128xbf16, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @memdesc_reshape_c1_padding(%m: !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>>) {
+  // expected-error @+1 {{expected plain memories of as many elements, their axes in order}}
+  %r = gl.memdesc_reshape %m : !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>> -> !gl.memdesc<8x32xbf16, #gl.plain<order = [1, 0], padding = 1>>
   return
 }
 

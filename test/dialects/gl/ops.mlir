@@ -116,6 +116,8 @@ func.func @shared_memory(%t: tensor<1x4xf32, #partial>, %stage: index) {
   %m = gl.local_alloc {offset = 16 : i64} : !gl.memdesc<1x4xf32, #plain>
   // CHECK: gl.local_store %{{.*}}, %{{.*}} : tensor<1x4xf32, {{.*}}>, <1x4xf32, {{.*}}>
   gl.local_store %t, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #plain>
+  // CHECK: gl.local_store %{{.*}}, %{{.*}} where affine_map<(d0, d1) -> (d1, 3)> : tensor<1x4xf32, {{.*}}>, <1x4xf32, {{.*}}>
+  gl.local_store %t, %m where affine_map<(d0, d1) -> (d1, 3)> : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #plain>
   // CHECK: gl.local_load %{{.*}} : <1x4xf32, {{.*}}> -> tensor<1x4xf32, {{.*}}>
   %u = gl.local_load %m : !gl.memdesc<1x4xf32, #plain> -> tensor<1x4xf32, #partial>
   // CHECK: gl.local_load %{{.*}} where affine_map<(d0, d1, d2)[s0] -> (d0 + d2, s0)>(%{{.*}}) [%{{.*}}] phase 1 : <1x4xf32, {{.*}}> -> tensor<1x4xf32, {{.*}}>
@@ -202,6 +204,8 @@ func.func @drawn_tiles(%counter: memref<1xi64>, %tiles: index, %ctas: index, %nu
 func.func @memdesc_reshape(%m: !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>>) {
   // CHECK: gl.memdesc_reshape %{{.*}} : <4x64xbf16, #gl.plain<order = [1, 0]>> -> <2x1x128xbf16, #gl.plain<order = [2, 1, 0]>>
   %r = gl.memdesc_reshape %m : !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>> -> !gl.memdesc<2x1x128xbf16, #gl.plain<order = [2, 1, 0]>>
+  // CHECK: gl.memdesc_reshape %{{.*}} : <4x64xbf16, #gl.plain<order = [1, 0]>> -> <4x64xbf16, #gl.plain<order = [1, 0], padding = -27>>
+  %s = gl.memdesc_reshape %m : !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>> -> !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0], padding = -27>>
   return
 }
 

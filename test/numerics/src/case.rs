@@ -202,6 +202,9 @@ pub enum Keep {
     SharedByBoxes,
     /// In shared memory, by copies of the threads, for rows of any number of bytes; the row does not pass in a loop.
     SharedByThreads,
+    /// In shared memory, where the threads leave the run of memory that the rows of a CTA form; no cluster shares a row, and it does
+    /// not pass in a loop.
+    SharedAsRuns,
     /// Nowhere: it is read from memory again.
     Nowhere,
 }
@@ -262,6 +265,7 @@ impl Schedule {
             Keep::Shared => ", keep = [shared], bring = bulk",
             Keep::SharedByBoxes => ", keep = [shared], bring = tensor",
             Keep::SharedByThreads => ", keep = [shared], bring = cp_async",
+            Keep::SharedAsRuns => ", keep = [shared], bring = load",
             Keep::Nowhere => ", keep = [none]",
         };
         if self.early_reads {

@@ -352,6 +352,22 @@ mod tests {
         exchanges_are_caught(&scheduled(Op::Softmax, 1001, vectors), 4);
     }
 
+    /// Each thread reads elements of a run that other threads left, and the results take the place of what has been read.
+    #[test]
+    fn each_wait_for_a_run_of_rows_is_missed() {
+        const RUNS: Call = Call {
+            schedule: Some(
+                "spread = [[grid, warp(4)], [register(8), lane(32)]], keep = [shared, shared], bring = load",
+            ),
+            ..SHARED_ROWS
+        };
+        for (x, columns) in [(F32, 201), (BF16, 255)] {
+            let mut case = plain(Op::Named(&RUNS), x, columns);
+            case.run.rows = 14;
+            exchanges_are_caught(&case, 3);
+        }
+    }
+
     /// Each kernel waits for the one ahead once on each path. The first kernel's consumers wait for themselves, so that the arrival
     /// of its producer publishes nothing to them.
     #[test]

@@ -167,23 +167,33 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
     } else {
         Keep::Register
     };
-    let keep = match chunk {
-        Some(_) => random.of(&[Keep::L1, Keep::L2, Keep::Nowhere]),
-        None if is_copied_in_bulk => {
-            random.of(&[Keep::Register, Keep::Shared, by_boxes, Keep::L1, Keep::Nowhere])
-        }
-        None => random.of(&[
-            Keep::Register,
-            Keep::SharedByThreads,
-            by_boxes,
-            Keep::L1,
-            Keep::Nowhere,
-        ]),
-    };
     let ctas_per_row = if random.one_in(6) {
         2 << random.0.below(3)
     } else {
         1
+    };
+    let as_runs = match layout == Layout::Dense && ctas_per_row == 1 {
+        true => Keep::SharedAsRuns,
+        false => Keep::Register,
+    };
+    let keep = match chunk {
+        Some(_) => random.of(&[Keep::L1, Keep::L2, Keep::Nowhere]),
+        None if is_copied_in_bulk => random.of(&[
+            Keep::Register,
+            Keep::Shared,
+            by_boxes,
+            as_runs,
+            Keep::L1,
+            Keep::Nowhere,
+        ]),
+        None => random.of(&[
+            Keep::Register,
+            Keep::SharedByThreads,
+            by_boxes,
+            as_runs,
+            Keep::L1,
+            Keep::Nowhere,
+        ]),
     };
     let early_reads = random.one_in(4);
     let prefetches = chunk.is_some() && random.one_in(4);

@@ -19,6 +19,7 @@ mod prefetched;
 mod quantization;
 mod reductions;
 pub(crate) mod rings;
+mod runs;
 mod scans;
 mod schedules;
 mod sent;
@@ -103,6 +104,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     few_rows::cases(&mut cases);
     points::cases(&mut cases);
     peers::cases(&mut cases);
+    runs::cases(&mut cases);
     sent::cases(&mut cases);
     dependent::cases(&mut cases);
     prefetched::cases(&mut cases);

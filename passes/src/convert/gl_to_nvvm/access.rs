@@ -21,9 +21,9 @@ use super::{
 pub(super) struct Addresses<'c, 'a> {
     element: Type<'c>,
     /// The pointer that each register's constant is added to.
-    bases: Vec<Value<'c, 'a>>,
+    pub bases: Vec<Value<'c, 'a>>,
     /// Constant offset of each register, in elements.
-    constants: Vec<i64>,
+    pub constants: Vec<i64>,
 }
 
 impl<'c, 'a> Addresses<'c, 'a> {

@@ -1,7 +1,7 @@
 //! Shared memory: allocation, tiles in and out of it, and the CTA's barrier.
 
 use melior::ir::{
-    OperationRef, Type, ValueLike,
+    AffineExpr, AffineMap, OperationRef, Type, ValueLike,
     attribute::{DenseI32ArrayAttribute, FlatSymbolRefAttribute},
     operation::OperationLike,
 };
@@ -9,10 +9,11 @@ use norma_dialects::{
     gl::{BarrierOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, MemDescType, PlainAttr},
     layout,
 };
-use norma_layout::{HardwareDim, LinearLayout};
+use norma_layout::{HardwareDim, LinearLayout, SharedLayout};
 use norma_targets::ACCESS_BYTES;
 
 use crate::{
+    gcd::gcd,
     gl::shared_memory,
     mlir::{
         conversion::{ConversionBuilder, Rejection},
@@ -27,6 +28,7 @@ use super::{
     form::Scalars,
     function,
     guards::{Predicate, Reach},
+    params::Stride,
     threads,
     tile::{self, Tile},
     words::Words,
@@ -85,7 +87,7 @@ pub(super) fn memdesc_index<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.local_store`.
+/// Lowers `gl.local_store`. Vectors of which a guard may mask off a part are stored element by element.
 pub(super) fn local_store<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -98,15 +100,35 @@ pub(super) fn local_store<'c, 'a>(
     };
     let tile = Tile::of(&e, store.tile()?.r#type())?;
     let places = Places::of(&e, &tile, store.memory()?.r#type(), *base)?;
-    let holder = threads::first_holder_in_cta(&e, &tile.layout);
+    let holder = match threads::first_holder_in_cta(&e, &tile.layout) {
+        Some(holder) => Predicate::When(holder),
+        None => Predicate::Always,
+    };
     let copies = tile.layout.copies(HardwareDim::Register);
     let value = tile::to_memory(&e, *value)?;
-    for first in places.first_registers().filter(|register| register & copies == 0) {
-        let part = e.slice(value, first, places.count)?;
+    let none = || Scalars::new(&[], Vec::new());
+    let registers = (0..tile.layout.num_registers()).collect();
+    let access = Access::new(&e, &tile.layout, registers, none())?;
+    let guards = access.guards(store.guards(), &none())?;
+    let put = |first, count, predicate: Predicate<'c, 'a>| {
+        let part = e.slice(value, first, count)?;
         let pointer = places.pointer(&e, first);
-        match holder {
-            None => e.store(part, pointer, places.bytes as i64),
-            Some(holder) => store_if(&e, holder, part, pointer, places.bytes)?,
+        let bytes = places.bytes / places.count * count;
+        match predicate.and(&e, holder) {
+            Predicate::Never => {}
+            Predicate::Always => e.store(part, pointer, bytes as i64),
+            Predicate::When(holds) => store_if(&e, holds, part, pointer, bytes)?,
+        }
+        Ok::<_, Diagnostic<'c>>(())
+    };
+    for first in places.first_registers().filter(|register| register & copies == 0) {
+        match guards.within(first, places.count)? {
+            Reach::Whole(predicate) => put(first, places.count, predicate)?,
+            Reach::Part { .. } => {
+                for register in first..first + places.count {
+                    put(register, 1, guards.at(register)?)?;
+                }
+            }
         }
     }
     b.erase(op);
@@ -212,7 +234,7 @@ impl<'c, 'a> Places<'c, 'a> {
     ///
     /// # Errors
     ///
-    /// At the op that is lowered, if the memory's layout does not fit or has padding.
+    /// At the op that is lowered, if the memory's layout does not fit or has padding within an axis.
     pub fn of(
         e: &Emit<'_, 'c, 'a>,
         tile: &Tile<'c>,
@@ -220,9 +242,9 @@ impl<'c, 'a> Places<'c, 'a> {
         base: Value<'c, 'a>,
     ) -> Result<Self, Diagnostic<'c>> {
         let shared = layout::of_memory(memory).map_err(|error| Diagnostic::user(e.b.location(), error))?;
-        let offsets = shared
-            .offset_map()
-            .ok_or_else(|| e.unsupported(format!("expected shared memory without padding, got {memory}")))?;
+        let Some(offsets) = shared.offset_map() else {
+            return Self::in_strides(e, tile, memory, &shared, base);
+        };
         let offsets: LinearLayout = match tile.layout.shape() == offsets.shape() {
             true => tile.layout.compose(&offsets),
             // The memory holds the CTA's part only.
@@ -244,6 +266,50 @@ impl<'c, 'a> Places<'c, 'a> {
             element,
             base_of: coordinates.place_of,
             constants: coordinates.constants,
+            count,
+            bytes: count * element_bytes,
+        })
+    }
+
+    /// The places of `tile` in padded memory, whose elements lie at a distance of their own along each axis.
+    fn in_strides(
+        e: &Emit<'_, 'c, 'a>,
+        tile: &Tile<'c>,
+        memory: Type<'c>,
+        shared: &SharedLayout,
+        base: Value<'c, 'a>,
+    ) -> Result<Self, Diagnostic<'c>> {
+        let strides = shared.strides().filter(|_| tile.layout.shape() == shared.shape());
+        let strides = strides.ok_or_else(|| {
+            e.unsupported(format!(
+                "expected shared memory without padding within an axis, got {memory}"
+            ))
+        })?;
+        let element = tile::memory_element(e, tile.element);
+        let element_bytes = tile::element_bytes(e, element)?;
+        // Vectors begin at multiples of their length along the contiguous axis, and so do they in memory where all other strides are
+        // multiples of it.
+        let along = strides.iter().position(|stride| *stride == 1);
+        let run = along.map_or(1, |axis| tile.layout.contiguous_elements(&[axis]));
+        let others = strides.iter().filter(|stride| **stride != 1);
+        let aligned = others.fold(0, |divisor, stride| gcd(divisor, *stride));
+        let count = run
+            .min(ACCESS_BYTES as usize / element_bytes)
+            .min(1 << aligned.trailing_zeros().min(6));
+        let none = Scalars::new(&[], Vec::new());
+        let access = Access::new(e, &tile.layout, (0..tile.layout.num_registers()).collect(), none)?;
+        let context = e.b.context();
+        let axes = (0..strides.len())
+            .map(|axis| AffineExpr::dim(context, axis))
+            .collect::<Vec<_>>();
+        let map = AffineMap::new(context, axes.len(), 0, &axes);
+        let strides = strides.into_iter().map(Stride::Static).collect::<Vec<_>>();
+        let addresses = access.addresses(map, base, &strides, element, count)?;
+        Ok(Self {
+            base_of: (0..addresses.bases.len()).collect(),
+            bases: addresses.bases,
+            element,
+            constants: addresses.constants,
             count,
             bytes: count * element_bytes,
         })

@@ -6,6 +6,7 @@
 //! coordinates, `reduction` reductions, `nth` those with several results, `scan` scans.
 
 mod access;
+mod dense_rows;
 mod drawn;
 mod gather;
 mod nest;

@@ -30,6 +30,6 @@ pub(super) fn memory<'c>(
         order.iter_mut().for_each(|axis| *axis += 1);
         order.push(0);
     }
-    let plain = PlainAttr::get(b.context(), &order, 0);
+    let plain = PlainAttr::get(b.context(), &order, 0, 0);
     MemDescType::get(b.context(), &shape, element, plain.into())
 }

@@ -76,11 +76,11 @@ pub(super) fn explanation<'m>(
 fn figures(mapping: &Mapping, cost: &Cost, target: &Target) -> String {
     let threads = mapping.threads().unsigned_abs() * cost.resident;
     format!(
-        "{} CTAs per SM at {} registers and {} bytes of shared memory for rings, {:.0}% of its threads, expected to take {:.1} us, \
+        "{} CTAs per SM at {} registers and {} bytes of shared memory for tiles, {:.0}% of its threads, expected to take {:.1} us, \
          {:.0}% of a copy's speed",
         cost.resident,
         cost.registers,
-        cost.ring_bytes,
+        cost.shared_bytes,
         100.0 * threads as f64 / f64::from(target.threads_per_sm),
         cost.total(),
         100.0 * cost.roof_share()
@@ -124,7 +124,7 @@ mod tests {
             losses: losses.to_vec(),
             registers: 32,
             resident: 4,
-            ring_bytes: 0,
+            shared_bytes: 0,
             requested: (0.0, 0.0),
         }
     }

@@ -24,6 +24,8 @@ pub(super) struct AccessUse<'a> {
     sectors: SectorUse,
     /// The dim along which its tile is moved between threads before the access; `None` if it is not moved.
     moved_along: Option<usize>,
+    /// Whether it is moved so that all of it is accessed as one run.
+    is_run: bool,
 }
 
 impl<'a> AccessUse<'a> {
@@ -31,11 +33,14 @@ impl<'a> AccessUse<'a> {
     pub(super) fn of(mapped: &Mapped<'a>) -> Vec<Self> {
         let of_access = |access: &'a Access| {
             let sectors = SectorUse::of(access, &mapped.dims);
+            let is_run = mapped.takes_runs(access);
+            let is_moved = is_run || sectors.is_moved(access.is_write);
             Self {
                 access,
                 share: mapped.share(access),
                 streams: mapped.streams(access),
-                moved_along: access.contiguous().filter(|_| sectors.is_moved(access.is_write)),
+                moved_along: access.contiguous().filter(|_| is_moved),
+                is_run,
                 sectors,
             }
         };
@@ -64,6 +69,7 @@ pub(super) fn narrow_accesses(candidate: &Candidate<'_>) -> f64 {
     let of = |streaming: &AccessUse<'_>| {
         let access = streaming.access;
         let width = match streaming.moved_along {
+            Some(_) if streaming.is_run => return 0.0,
             Some(dim) => mapped.dims[dim].tile.min(access.vector),
             None => mapped.width(access),
         };
@@ -153,7 +159,11 @@ pub(super) fn short_runs(candidate: &Candidate<'_>) -> f64 {
             false => 0.0,
         };
         let together = of_kind * SHORT_RUNS * (RUN / sectors.run.min(RUN)).log2() + of_ctas;
-        let in_request = SHORT_REQUESTS * (RUN / sectors.run_of_request.min(RUN)).log2();
+        let request = match streaming.is_run {
+            true => sectors.run_of_tile,
+            false => sectors.run_of_request,
+        };
+        let in_request = SHORT_REQUESTS * (RUN / request.min(RUN)).log2();
         streaming.share * (together + in_request)
     };
     candidate.streaming().map(of).sum()
@@ -175,10 +185,14 @@ pub(super) fn pieces_of_lines(candidate: &Candidate<'_>) -> f64 {
 
 /// Exchanges: tiles that are moved between threads before they are accessed.
 pub(super) fn exchanges(candidate: &Candidate<'_>) -> f64 {
-    moved(candidate).map(|streaming| streaming.share * EXCHANGE).sum()
+    let of = |streaming: &AccessUse<'_>| {
+        let exchange = if streaming.is_run { RUN_EXCHANGE } else { EXCHANGE };
+        streaming.share * exchange
+    };
+    moved(candidate).map(of).sum()
 }
 
-/// Ops of all threads that move elements between threads.
+/// Ops of all threads that move elements between threads, but for those of runs.
 pub(super) fn exchange_ops(candidate: &Candidate<'_>) -> f64 {
     let dims = &candidate.mapped.facts.dims;
     let ops = |streaming: &AccessUse<'_>| {
@@ -186,7 +200,10 @@ pub(super) fn exchange_ops(candidate: &Candidate<'_>) -> f64 {
         let elements = access.total_bytes(dims) / access.bytes as f64;
         elements * streaming.sectors.ops_of_exchange(access.bytes)
     };
-    moved(candidate).map(ops).sum()
+    moved(candidate)
+        .filter(|streaming| !streaming.is_run)
+        .map(ops)
+        .sum()
 }
 
 /// Whether tiles of accesses that move a good part of all bytes are moved between threads.

@@ -146,13 +146,12 @@ fn squeezed(mapped: &Mapped<'_>, registers: u64) -> u64 {
     least / REGISTER_UNIT * REGISTER_UNIT
 }
 
-/// Returns the number of CTAs whose rings fit in an SM's shared memory.
+/// Returns the number of CTAs whose tiles fit in an SM's shared memory.
 pub(super) fn by_shared_memory(mapped: &Mapped<'_>, target: &Target) -> u64 {
-    let shared = u64::from(target.shared_per_sm);
-    let held = mapped
-        .ring_bytes()
-        .map(|bytes| shared / (bytes + u64::from(SHARED_OF_CTA)));
-    held.unwrap_or(u64::MAX)
+    match mapped.shared_bytes() {
+        0 => u64::MAX,
+        bytes => u64::from(target.shared_per_sm) / (bytes + u64::from(SHARED_OF_CTA)),
+    }
 }
 
 pub(super) fn bandwidth_per_sm(target: &Target) -> f64 {

@@ -8,15 +8,25 @@ use super::{
     candidate::Candidate,
     mapped::Mapped,
     measured::*,
-    rounds,
+    rounds, runs,
+    waiting::longer,
 };
 
-/// Instructions: microseconds by which issuing them takes longer than moving the bytes. For a walk whose rows arrive while it computes they
+/// Instructions: microseconds by which issuing them takes longer than moving the bytes. Where runs go through shared memory, that serves them
+/// beside memory and the issue slots, and overlaps with neither in full. For a walk whose rows arrive while it computes they
 /// count among what its steps take ([`super::waiting`]).
 pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
     match candidate.mapped.overlaps_steps() {
         true => 0.0,
-        false => (issue_us(candidate) - candidate.ideal_us()).max(0.0),
+        false => {
+            let (issue_us, ideal_us) = (issue_us(candidate), candidate.ideal_us());
+            match runs::shared_us(candidate) {
+                0.0 => (issue_us - ideal_us).max(0.0),
+                shared_us => {
+                    ideal_us * longer(&[issue_us / ideal_us, shared_us / ideal_us], RUN_POWER) / 100.0
+                }
+            }
+        }
     }
 }
 
@@ -32,7 +42,8 @@ pub(super) fn all_issue_us(candidate: &Candidate<'_>) -> f64 {
         + merging_work(mapped)
         + covering_work(mapped)
         + exchange_work(mapped)
-        + exchange_ops(candidate);
+        + exchange_ops(candidate)
+        + runs::ops(candidate);
     let ops_per_second = f64::from(WARP as u32)
         * ISSUE_PER_SM
         * candidate.sms()

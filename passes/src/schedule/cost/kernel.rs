@@ -67,7 +67,7 @@ pub(super) fn cost(candidate: &Candidate<'_>) -> Cost {
         losses,
         registers: candidate.registers,
         resident: candidate.resident,
-        ring_bytes: candidate.mapped.ring_bytes().unwrap_or(0),
+        shared_bytes: candidate.mapped.shared_bytes(),
         requested: accesses::requested(candidate),
     }
 }

@@ -4,6 +4,7 @@ use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
 
 use super::{
     super::{
+        dense_rows,
         facts::{Access, Facts, Reduction},
         mapping::Mapping,
         shared_rows,
@@ -66,6 +67,17 @@ impl<'a> Mapped<'a> {
             CopyMechanism::Load => None,
             _ => Some(shared_rows::bytes(self.facts, self.mapping) * self.mapping.stages.unsigned_abs()),
         }
+    }
+
+    /// Bytes of shared memory that a CTA takes for tiles.
+    pub(super) fn shared_bytes(&self) -> u64 {
+        let of_runs = || dense_rows::bytes(self.facts, self.mapping);
+        self.ring_bytes().unwrap_or_else(of_runs)
+    }
+
+    /// Whether a tile of an access goes through shared memory as one run.
+    pub(super) fn takes_runs(&self, access: &Access) -> bool {
+        self.mapping.takes_runs(access.buffer, access.is_write)
     }
 
     /// Whether tiles come through rings in shared memory.

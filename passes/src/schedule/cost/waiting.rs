@@ -87,7 +87,7 @@ fn exchanges_of_walk_us(candidate: &Candidate<'_>) -> f64 {
 
 /// Returns by how much a copy takes longer, in per cent, if it overlaps with work that takes `shares` of its time: the p-norm of
 /// all of them with p = `power`, which is close to the longest where the power is high.
-fn longer(shares: &[f64], power: i32) -> f64 {
+pub(super) fn longer(shares: &[f64], power: i32) -> f64 {
     let powers = shares.iter().map(|share| share.powi(power));
     100.0 * ((1.0 + powers.sum::<f64>()).powf(1.0 / f64::from(power)) - 1.0)
 }

@@ -7,7 +7,7 @@ use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReadOp, ReduceOp, S
 use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
 
 use super::{
-    super::{mapping::Mapping, reason::Reason, tensor_maps},
+    super::{dense_rows, mapping::Mapping, reason::Reason, tensor_maps},
     UNROLLED_ELEMENTS, apply, has_steps, size_of, specialized,
 };
 use crate::{
@@ -167,6 +167,7 @@ pub(super) fn check_applied(
     check_kept(space, mapping, before)?;
     check_sent(space, mapping)?;
     tensor_maps::check(space, mapping)?;
+    dense_rows::check(space, mapping)?;
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
     let loops = (0..space.dims.len())
         .filter(|dim| is_looped(*dim))
@@ -258,12 +259,12 @@ fn check_brought(
 ) -> Result<(), Reason> {
     let is_shared = mapping.keep.contains(&CachePlace::Shared);
     match mapping.bring {
-        CopyMechanism::Load if is_shared => {
-            return Err(Reason::wrong(
-                "expected bring = cp_async, bulk or tensor for what is kept in shared memory, got load",
-            ));
+        CopyMechanism::Load => {
+            check_loaded(mapping)?;
+            if !is_shared {
+                return Ok(());
+            }
         }
-        CopyMechanism::Load => return check_loaded(mapping),
         other if !is_shared => {
             let kept = match other {
                 CopyMechanism::Bulk | CopyMechanism::Tensor => "a read or a result",
@@ -281,7 +282,7 @@ fn check_brought(
                 mapping.producer_warps
             )));
         }
-        CopyMechanism::Bulk | CopyMechanism::CpAsync | CopyMechanism::Tensor => {}
+        _ => {}
     }
     if ![0, 1, WARPGROUP].contains(&mapping.producer_warps) {
         return Err(Reason::unsupported(format!(
@@ -324,12 +325,10 @@ fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     let mut sent = accesses
         .iter()
         .filter(|access| access.is_write && mapping.sends(access.buffer));
-    let is_by_engine = matches!(mapping.bring, CopyMechanism::Bulk | CopyMechanism::Tensor);
     match sent.next() {
-        Some(write) if !is_by_engine => Err(Reason::unsupported(format!(
-            "the result of buffer {} in shared memory for bring = {}; supported: bulk and tensor",
-            write.buffer,
-            mapping.bring.keyword()
+        Some(write) if mapping.bring == CopyMechanism::CpAsync => Err(Reason::unsupported(format!(
+            "the result of buffer {} in shared memory for bring = cp_async; supported: load, bulk and tensor",
+            write.buffer
         ))),
         Some(write) if mapping.ctas_per_cluster() > 1 => Err(Reason::unsupported(format!(
             "the result of buffer {} in shared memory, in a cluster; supported: CTAs on their own",
@@ -372,7 +371,7 @@ fn check_unrolled(mapping: &Mapping) -> Result<(), Reason> {
 fn check_loaded(mapping: &Mapping) -> Result<(), Reason> {
     if mapping.producer_warps != 0 {
         return Err(Reason::wrong(format!(
-            "expected producer_warps = 0 where nothing is kept in shared memory, got {}",
+            "expected producer_warps = 0 for bring = load, got {}",
             mapping.producer_warps
         )));
     }
@@ -383,7 +382,7 @@ fn check_loaded(mapping: &Mapping) -> Result<(), Reason> {
             "expected a dim that passes in a loop for stages = 2, got none",
         )),
         stages => Err(Reason::unsupported(format!(
-            "stages = {stages} where nothing is kept in shared memory; supported: 1, and 2 for loops that load a step ahead"
+            "stages = {stages} for bring = load; supported: 1, and 2 for loops that load a step ahead"
         ))),
     }
 }

@@ -67,9 +67,19 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .filter(|guard| **guard < Guards::BITS as usize)
             .fold(0, |guards, guard| guards | 1 << guard);
         if axes != 0 && self.mapping.place(access.buffer) == CachePlace::Shared {
-            let sides = self.sides(&guards);
-            let part = self.localize_part(&access.coordinates, &sides, axes)?;
-            let value = self.bring(result, access.buffer, part, local, axes)?;
+            let brought = match self.mapping.bring {
+                CopyMechanism::Load => {
+                    let hints = self.cache_hints(&access, Turn { nest: 1, of: 1 }, true);
+                    self.bring_run(element, access.buffer, &local, axes, hints)?
+                }
+                _ => {
+                    let sides = self.sides(&guards);
+                    let part = self.localize_part(&access.coordinates, &sides, axes)?;
+                    self.bring(element, access.buffer, part, local, axes)?
+                }
+            };
+            let value = self.load_brought(&brought, self.tiles.tile(element, axes)?)?;
+            self.brought.insert(key(result), brought);
             let translated = Translated {
                 value,
                 element,
@@ -93,7 +103,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             other,
             local.access,
             local.guards,
-            self.cache_hints(&access, turn),
+            self.cache_hints(&access, turn, self.moves_whole_sectors(&access)),
             None,
             None,
             self.tiles.tile(element, axes)?,
@@ -109,18 +119,16 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Reads a tile through shared memory, to which each CTA of a cluster copies its own part.
+    /// Copies a tile to shared memory, each CTA of a cluster its own part.
     fn bring(
-        &mut self,
-        result: Value<'c, 'a>,
+        &self,
+        element: Type<'c>,
         buffer: usize,
         part: Local<'c, 'a>,
         local: Local<'c, 'a>,
         axes: Axes,
-    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+    ) -> Result<Brought<'c, 'a>, PassError<'c>> {
         let engine = self.engine()?;
-        let element = result.r#type();
-        let tile = self.tiles.tile(element, axes)?;
         let memory = self.memory(element, axes);
         self.b.insert(CopyToSharedOp::build(
             self.b.location(),
@@ -132,28 +140,24 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             part.guards,
             engine,
         )?);
-        let brought = Brought {
+        Ok(Brought {
             memory,
             guards: local.guards,
             indices: local.guards.map(|_| local.indices).unwrap_or_default(),
             limits: local.guards.map(|_| local.limits).unwrap_or_default(),
             phase: 0,
-        };
-        let value = self.load_brought(&brought, tile)?;
-        self.brought.insert(key(result), brought);
-        Ok(value)
+        })
     }
 
-    /// The engine that copies tiles to shared memory and from there; unsupported if the schedule uses plain loads.
+    /// The engine that copies tiles to shared memory and from there.
     fn engine(&self) -> Result<CopyEngine, PassError<'c>> {
         match self.mapping.bring {
             CopyMechanism::Bulk => Ok(CopyEngine::Bulk),
             CopyMechanism::CpAsync => Ok(CopyEngine::CpAsync),
             CopyMechanism::Tensor => Ok(CopyEngine::Tensor),
-            CopyMechanism::Load => {
-                let message = "expected bring = cp_async, bulk or tensor, got load";
-                Err(self.unsupported(message).into())
-            }
+            CopyMechanism::Load => Err(self
+                .internal("expected an engine that copies, got plain loads")
+                .into()),
         }
     }
 
@@ -202,10 +206,15 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             sides.push([AffineExpr::dim(context, dim), AffineExpr::constant(context, 1)]);
         }
         let local = self.localize(&access.coordinates, &sides, axes)?;
+        let only = Turn { nest: 1, of: 1 };
+        if self.mapping.sends(access.buffer) && self.mapping.bring == CopyMechanism::Load {
+            let hints = self.cache_hints(&access, only, true);
+            return self.send_run(tile, value.element, access.buffer, &local, axes, hints);
+        }
         if self.mapping.sends(access.buffer) {
             let memory = self.memory(value.element, axes);
             self.b
-                .insert(LocalStoreOp::build(self.b.location(), tile, memory)?);
+                .insert(LocalStoreOp::build(self.b.location(), tile, memory, None)?);
             self.b.insert(CopyFromSharedOp::build(
                 self.b.location(),
                 memory,
@@ -218,7 +227,6 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             )?);
             return Ok(());
         }
-        let only = Turn { nest: 1, of: 1 };
         self.b.insert(StoreOp::build(
             self.b.location(),
             tile,
@@ -227,7 +235,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             &local.limits,
             local.access,
             local.guards,
-            self.cache_hints(&access, only),
+            self.cache_hints(&access, only, self.moves_whole_sectors(&access)),
             None,
         )?);
         Ok(())
@@ -373,9 +381,14 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     /// The cache hints of an access. Elements that later nests read again stay in the cache in which the schedule keeps them,
     /// until the last nest has read them. Otherwise the dims that are spread over CTAs decide. An access over all of them
     /// touches elements that no other CTA touches, which are evicted first; an access over none of them touches elements that
-    /// every CTA touches, which are evicted last. Accesses that share sectors with others of their own CTA get no hint, which
-    /// would evict a sector before all of it is used.
-    fn cache_hints(&self, access: &Access<'c, 'a>, turn: Turn) -> Option<CacheAttr<'c>> {
+    /// every CTA touches, which are evicted last. Accesses that do not move whole sectors, but share them with others of their own
+    /// CTA, get no hint, which would evict a sector before all of it is used.
+    fn cache_hints(
+        &self,
+        access: &Access<'c, 'a>,
+        turn: Turn,
+        moves_whole_sectors: bool,
+    ) -> Option<CacheAttr<'c>> {
         let hints = |l1, l2| Some(CacheAttr::get(self.b.context(), l1, l2));
         if turn.of > 1 {
             let is_last = turn.nest == turn.of;
@@ -387,7 +400,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 _ => return None,
             }
         }
-        if !self.moves_whole_sectors(access) {
+        if !moves_whole_sectors {
             return None;
         }
         let dims = access.dims();
