@@ -6,7 +6,7 @@ use norma_targets::{ACCESS_BYTES, Target};
 
 use super::{
     facts::{self, Facts},
-    mapping::{Factor, Mapping},
+    mapping::{Factor, Mapping, points_of_cta},
     reason::Reason,
     spread::{Spread, spreads},
 };
@@ -170,14 +170,14 @@ fn is_run(space: &Space<'_, '_>, mapping: &Mapping, access: &Access<'_, '_>) -> 
     let extent = space.extents[along];
     if !extent.is_constant()
         || !holds_all(&mapping.spread[along])
-        || tile(&mapping.spread[along]) < extent.constant_value()
+        || points_of_cta(&mapping.spread[along]) < extent.constant_value()
     {
         return false;
     }
     let mut others = access
         .dims()
         .into_iter()
-        .filter(|dim| *dim != along && tile(&mapping.spread[*dim]) > 1);
+        .filter(|dim| *dim != along && points_of_cta(&mapping.spread[*dim]) > 1);
     match (others.next(), others.next()) {
         (None, _) => true,
         (Some(dim), None) => {
@@ -193,19 +193,7 @@ fn is_run(space: &Space<'_, '_>, mapping: &Mapping, access: &Access<'_, '_>) -> 
 
 /// Whether a dim's index follows from the place in the tile alone, without that of a CTA or of a step.
 fn holds_all(factors: &[Factor]) -> bool {
-    factors
-        .iter()
-        .all(|factor| factor.is_in_tile() && factor.level != Level::Cluster)
-}
-
-/// The points of a dim that a tile holds.
-fn tile(factors: &[Factor]) -> i64 {
-    let factors = factors
-        .iter()
-        .filter(|factor| factor.is_in_tile() && factor.level != Level::Cluster);
-    factors
-        .filter_map(|factor| factor.size)
-        .fold(1, i64::saturating_mul)
+    factors.iter().all(|factor| factor.is_in_cta())
 }
 
 #[cfg(test)]

@@ -101,14 +101,18 @@ impl Access {
         self.strides.iter().position(|stride| *stride == Some(1))
     }
 
-    /// Bytes that one pass over the whole space moves.
-    pub fn total_bytes(&self, dims: &[Dim]) -> f64 {
+    /// Elements that one pass over the whole space moves.
+    pub fn total_elements(&self, dims: &[Dim]) -> f64 {
         dims.iter()
             .zip(&self.uses)
             .filter(|(_, uses)| **uses)
             .map(|(dim, _)| dim.extent as f64)
-            .product::<f64>()
-            * self.bytes as f64
+            .product()
+    }
+
+    /// Bytes that one pass over the whole space moves.
+    pub fn total_bytes(&self, dims: &[Dim]) -> f64 {
+        self.total_elements(dims) * self.bytes as f64
     }
 }
 

@@ -55,6 +55,19 @@ impl Factor {
             Some(DimRole::Cluster | DimRole::Thread | DimRole::Register)
         )
     }
+
+    /// Whether it is part of the tile that a CTA holds at a time.
+    pub fn is_in_cta(self) -> bool {
+        self.is_in_tile() && self.level != Level::Cluster
+    }
+}
+
+/// The points of a dim with these factors that a CTA holds at a time.
+pub fn points_of_cta(factors: &[Factor]) -> i64 {
+    let factors = factors.iter().filter(|factor| factor.is_in_cta());
+    factors
+        .filter_map(|factor| factor.size)
+        .fold(1, i64::saturating_mul)
 }
 
 /// The parameters of a schedule; the attribute's documentation says what each means.

@@ -1,11 +1,11 @@
 //! Rows in shared memory: variants of schedules that bulk-copy there the rows that are needed again behind a reduction.
 
-use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
+use norma_dialects::norm::{CachePlace, CopyMechanism};
 use norma_targets::{ACCESS_BYTES, Feature, Target};
 
 use super::{
     facts::{Access, Facts},
-    mapping::Mapping,
+    mapping::{Mapping, points_of_cta},
 };
 
 /// The fewest bytes that one `cp.async` copies (PTX ISA, `cp.async`); fewer go through registers.
@@ -64,9 +64,7 @@ pub fn bytes(facts: &Facts, mapping: &Mapping) -> u64 {
         }
         let points = (0..facts.dims.len())
             .filter(|dim| access.uses[*dim])
-            .flat_map(|dim| &mapping.spread[dim])
-            .filter(|factor| factor.is_in_tile() && factor.level != Level::Cluster)
-            .filter_map(|factor| factor.size)
+            .map(|dim| points_of_cta(&mapping.spread[dim]))
             .product::<i64>();
         let bytes = points.unsigned_abs() * access.bytes;
         of_buffers[access.buffer] = bytes.max(of_buffers[access.buffer]);

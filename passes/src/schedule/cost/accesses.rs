@@ -197,8 +197,7 @@ pub(super) fn exchange_ops(candidate: &Candidate<'_>) -> f64 {
     let dims = &candidate.mapped.facts.dims;
     let ops = |streaming: &AccessUse<'_>| {
         let access = streaming.access;
-        let elements = access.total_bytes(dims) / access.bytes as f64;
-        elements * streaming.sectors.ops_of_exchange(access.bytes)
+        access.total_elements(dims) * streaming.sectors.ops_of_exchange(access.bytes)
     };
     moved(candidate)
         .filter(|streaming| !streaming.is_run)

@@ -11,7 +11,7 @@ use super::{super::facts::Access, candidate::Candidate, mapped::Mapped, measured
 pub(super) fn ops(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     taken(mapped)
-        .map(|access| elements(mapped, access) * OPS_PER_ELEMENT_OF_RUN)
+        .map(|access| access.total_elements(&mapped.facts.dims) * OPS_PER_ELEMENT_OF_RUN)
         .sum()
 }
 
@@ -21,7 +21,7 @@ pub(super) fn shared_us(candidate: &Candidate<'_>) -> f64 {
     let cycles = |access: &Access| {
         let by_vectors = access.bytes as f64 / WAVEFRONT_BYTES as f64;
         let of_lanes = wavefronts(mapped, access) / (WARP as f64 * mapped.live_lanes().max(0.01));
-        elements(mapped, access) * (by_vectors + of_lanes)
+        access.total_elements(&mapped.facts.dims) * (by_vectors + of_lanes)
     };
     let cycles = taken(mapped).map(cycles).sum::<f64>();
     1e6 * cycles * CYCLES_PER_WAVEFRONT / (CYCLES_PER_SECOND * candidate.sms() * candidate.busy())
@@ -31,10 +31,6 @@ pub(super) fn shared_us(candidate: &Candidate<'_>) -> f64 {
 fn taken<'a>(mapped: &Mapped<'a>) -> impl Iterator<Item = &'a Access> {
     let accesses = mapped.facts.accesses.iter();
     accesses.filter(|access| mapped.takes_runs(access))
-}
-
-fn elements(mapped: &Mapped<'_>, access: &Access) -> f64 {
-    access.total_bytes(&mapped.facts.dims) / access.bytes as f64
 }
 
 /// Wavefronts in which the lanes of a warp access an element each: more than one where they meet in a bank.

@@ -2,16 +2,10 @@
 //!
 //! Each has all rows of several CTAs, part of the last one's, one row, and none; runs that begin at multiples of 16 bytes, and of fewer.
 
-use super::plain;
+use super::{plain, sent::RMS};
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 use norma_bundle::Element::{BF16, F16, F32};
-
-const RMS: Call = Call {
-    op: "rms_norm",
-    operands: &[("weight", "NxX")],
-    ..Call::PLAIN
-};
 
 /// Calls with the number of rows of a CTA.
 const CALLS: &[(Call, i64)] = &[

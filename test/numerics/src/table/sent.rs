@@ -8,7 +8,8 @@ use crate::case::{Case, Op};
 use crate::source::named::Call;
 use norma_bundle::Element::{BF16, F32};
 
-const RMS: Call = Call {
+/// RMSNorm with a weight.
+pub(super) const RMS: Call = Call {
     op: "rms_norm",
     operands: &[("weight", "NxX")],
     ..Call::PLAIN
