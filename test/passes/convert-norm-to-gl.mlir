@@ -183,6 +183,27 @@ norm.kernel @elementwise(%x: memref<8x128xf32>, %w: memref<128xf32>, %y: memref<
 
 // -----
 
+// The scale of an image, which 16 CTAs with a row each share, stays in the caches. What two CTAs share gets no hint.
+
+// CHECK-LABEL: gpu.func @shared_by_some
+// CHECK: gl.load %arg0 {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+// CHECK: gl.load %arg1 {{.*}} cache <l1 = evict_last, l2 = evict_last>
+// CHECK: gl.load %arg2
+// CHECK-NOT: cache <
+// CHECK: gl.store {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+norm.kernel @shared_by_some(%x: memref<2x16x128xf32>, %scale: memref<2x128xf32>, %of_row: memref<16x128xf32>, %y: memref<2x16x128xf32>)
+    space(%b = 2 : grid, %r = 16 : grid, %t = 32 : thread, %v = 4 : register)
+    schedule(#norm.schedule<spread = [[grid], [grid], [lane(32), vector(4)]]>) {
+  %0 = norm.read %x[%b, %r, %t * 4 + %v] : memref<2x16x128xf32>
+  %1 = norm.read %scale[%b, %t * 4 + %v] : memref<2x128xf32>
+  %2 = norm.read %of_row[%r, %t * 4 + %v] : memref<16x128xf32>
+  %3 = arith.mulf %0, %1 : f32
+  %4 = arith.mulf %3, %2 : f32
+  norm.write %4, %y[%b, %r, %t * 4 + %v] : memref<2x16x128xf32>
+}
+
+// -----
+
 // Accesses of less than 16 bytes share sectors with others of their CTA, so they get no hint.
 
 // CHECK-LABEL: gpu.func @narrow

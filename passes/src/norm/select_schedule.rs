@@ -34,7 +34,7 @@ use crate::{
     },
     schedule::{
         basis::{Basis, reduce_alike},
-        cost::{Assembled, Cost, cheapest, ranked},
+        cost::{Assembled, Cost, cheapest, cost, ranked},
         mapping::Mapping,
         plan,
         reason::Reason,
@@ -71,6 +71,10 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
         }
         if let Some(schedule) = kernel.schedule() {
             given::check(schedule.into(), target, kernel.op().location())?;
+            // The second run finds the schedules of the first.
+            if options.splits {
+                explain_given(kernel, schedule, target, cx)?;
+            }
             continue;
         }
         let of_sizes = of_kernel.alternatives.iter().map(|(_, schedule)| schedule);
@@ -82,7 +86,12 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
             set_alternatives(kernel, &of_kernel.alternatives)?;
         }
         let schedule = match of_kernel.schedule {
-            Some(schedule) => schedule,
+            Some(schedule) => {
+                if let Some(schedule) = ScheduleAttr::from_attribute(schedule) {
+                    explain_given(kernel, schedule, target, cx)?;
+                }
+                schedule
+            }
             None => match choose(kernel, target, cx.options().by_size && !has_alternatives, cx)? {
                 Choice::Made(schedule) => schedule,
                 Choice::Refused(reason) => {
@@ -105,6 +114,26 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
         Builder::before(kernel.op()).set_attribute(kernel.op(), "schedule", schedule);
         cx.count(NormSelectScheduleStatistic::NumScheduled, 1);
     }
+    Ok(())
+}
+
+/// With `explain`, tells what is expected of a schedule that the user gave.
+fn explain_given<'c>(
+    kernel: KernelOp<'c, '_>,
+    schedule: ScheduleAttr<'c>,
+    target: &Target,
+    cx: &PassContext<'c, NormSelectSchedule>,
+) -> PassResult<'c> {
+    if !cx.options().explain {
+        return Ok(());
+    }
+    let mapping = Mapping::of(schedule)?;
+    let basis = Basis::of(kernel, cx.options().batch_invariant)?;
+    let text = match cost(&basis.facts, &mapping, target) {
+        Some(cost) => explanation::of_given(&mapping, &cost, target),
+        None => explanation::too_large(&mapping, target),
+    };
+    cx.remark(kernel.op().location(), text);
     Ok(())
 }
 

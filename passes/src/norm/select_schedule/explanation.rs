@@ -40,18 +40,7 @@ pub(super) fn explanation<'m>(
     count: usize,
     target: &Target,
 ) -> String {
-    let losses: Vec<String> = losses(cost)
-        .map(|(name, loss)| format!("{name} {loss:.1}"))
-        .collect();
-    let mut text = format!(
-        "on an {}, {mapping}: {}: {:.1} for the bytes, {}; its warps ask for {:.0} bytes of sectors to read and {:.0} to write",
-        target.part.name,
-        figures(mapping, cost, target),
-        cost.ideal,
-        losses.join(", "),
-        cost.requested.0,
-        cost.requested.1
-    );
+    let mut text = of_one(mapping, cost, target);
     let mut kinds = vec![Kind::of(mapping)];
     for (other, of_other) in others {
         let kind = Kind::of(other);
@@ -70,6 +59,35 @@ pub(super) fn explanation<'m>(
         }
     }
     text
+}
+
+/// The explanation of a schedule that the user gave.
+pub(super) fn of_given(mapping: &Mapping, cost: &Cost, target: &Target) -> String {
+    format!("given, {}", of_one(mapping, cost, target))
+}
+
+/// The explanation of a schedule that the user gave, and of which an SM is expected to hold no CTA.
+pub(super) fn too_large(mapping: &Mapping, target: &Target) -> String {
+    format!(
+        "given, on an {}, {mapping}: an SM is expected to hold no CTA: registers or shared memory do not suffice",
+        target.part.name
+    )
+}
+
+/// What the model expects of a schedule, and where its time goes.
+fn of_one(mapping: &Mapping, cost: &Cost, target: &Target) -> String {
+    let losses: Vec<String> = losses(cost)
+        .map(|(name, loss)| format!("{name} {loss:.1}"))
+        .collect();
+    format!(
+        "on an {}, {mapping}: {}: {:.1} for the bytes, {}; its warps ask for {:.0} bytes of sectors to read and {:.0} to write",
+        target.part.name,
+        figures(mapping, cost, target),
+        cost.ideal,
+        losses.join(", "),
+        cost.requested.0,
+        cost.requested.1
+    )
 }
 
 /// What the model expects of a schedule.

@@ -13,10 +13,16 @@ use super::{
 /// one and 985 with three. Where they hold their rows, over 10001 columns, 2526 with two, and 2362 with one that loads ahead (H100).
 const WALKS_PER_SM: [u64; 2] = [1, 2];
 
-/// Elements of a row that one thread holds in a cluster of the largest size, besides those that rows of one CTA try. RMSNorm over
-/// 131072 columns reaches 4127 GB/s with 128 elements in each of 1024 threads, in 168 registers, and 4062 in a loop; softmax over
-/// 151936 columns, from shared memory, 3930 and 3805 (docs/measurements/choices-h200.md).
+/// Elements of a row that one thread holds in a cluster, besides those that rows of one CTA try. RMSNorm over 131072 columns reaches
+/// 4127 GB/s with 128 elements in each of 1024 threads, in 168 registers, and 4062 in a loop; softmax over 151936 columns, from shared
+/// memory, 3930 and 3805 (docs/measurements/choices-h200.md). LayerNorm over 49152 columns reaches 2961 GB/s with 128 elements in each
+/// of 512 threads, and 2908 at best with 64 (H100).
 const HELD_ELEMENTS: u64 = 128;
+
+/// The levels at which reductions of a row that a cluster holds are merged: one exchange between CTAs and one between warps instead of
+/// one for each reduction. LayerNorm over 49152 columns reaches 2959 GB/s so and 2888 at best with two exchanges, over 65536 columns 2856
+/// and 2735 (H100, docs/measurements/shared-weights.md).
+const MERGED_IN_CLUSTER: [Level; 3] = [Level::Cluster, Level::Warp, Level::Lane];
 
 /// The most warps of a CTA.
 const WARPS: u64 = THREADS_PER_CTA as u64 / WARP_SIZE as u64;
@@ -67,8 +73,7 @@ fn along_row(
         return;
     }
     let whole = dim.extent.div_ceil(along.points()).next_power_of_two();
-    let is_longest = along.ctas == u64::from(target.cluster_size) && whole * along.vector == HELD_ELEMENTS;
-    let whole = is_longest.then_some(whole);
+    let whole = (whole * along.vector == HELD_ELEMENTS).then_some(whole);
     for registers in registers_along(dim, along).into_iter().chain(whole) {
         let mut tile = within.to_vec();
         tile[first] = Extent { registers, ..along };
@@ -82,8 +87,27 @@ fn along_row(
         let row = |held: &Mapping| shared_rows::bytes(facts, held) * along.ctas;
         all.extend(held.filter(|held| row(held) >= u64::from(target.l1_and_shared)));
         all.extend(resident_walks(facts, target, &mappings, along.ctas));
+        all.extend(
+            mappings
+                .iter()
+                .filter_map(|mapping| merged(facts, mapping, first)),
+        );
         all.extend(mappings);
     }
+}
+
+/// Returns the variant of a mapping that holds a row along `first` in which reductions share their exchanges; `None` if it holds none, or
+/// if no reduction gains by it. Sums of squares around a mean do. Sums of exponentials refer to a maximum, and are computed again once it
+/// is known: softmax over 32768 columns reaches 3005 GB/s in either way, over 49152 columns 2800 merged and 3000 otherwise. Late reads are
+/// the slower, the longer the row: LayerNorm over 100352 columns reaches 2484 GB/s with them, and 2784 in a loop (H100).
+fn merged(facts: &Facts, mapping: &Mapping, first: usize) -> Option<Mapping> {
+    let mut reductions = facts.reductions.iter();
+    let gains = reductions
+        .any(|reduction| reduction.follows.is_some() && reduction.weighs_by_count && reduction.over[first]);
+    (gains && mapping.looped_dims() == 0 && mapping.early_reads).then(|| Mapping {
+        merge_reductions: MERGED_IN_CLUSTER.to_vec(),
+        ..mapping.clone()
+    })
 }
 
 /// Adds the candidates for rows that consist of several runs, such as the channels of one group in a GroupNorm. Each run lies along

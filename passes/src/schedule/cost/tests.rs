@@ -375,15 +375,37 @@ fn targets_without_clusters_have_no_candidates_with_them() {
     }
 }
 
-#[test]
-fn only_loops_that_combine_means_are_unrolled() {
-    let mut facts = rms_norm(16, 1 << 16, 2);
+/// The facts of RMSNorm with a second reduction, which waits for the first and may be merged with it.
+fn of_two_reductions(rows: u64, extent: u64) -> Facts {
+    let mut facts = rms_norm(rows, extent, 2);
     facts.reductions.push(Reduction {
         waits_for: [0].into(),
         follows: Some(0),
         ..facts.reductions[0].clone()
     });
     facts.accesses[0].needed_by = vec![need(Some(0), &[]), need(Some(1), &[0]), need(None, &[0, 1])];
+    facts
+}
+
+#[test]
+fn rows_that_clusters_hold_are_merged_where_means_are_combined_and_reads_are_early() {
+    let mut facts = of_two_reductions(1024, 1 << 15);
+    let merged = |facts: &Facts| {
+        let mut all = candidates(facts, &SM_90A);
+        all.retain(|mapping| mapping.merges_at(Level::Cluster));
+        all
+    };
+    assert_eq!(merged(&facts), []);
+    facts.reductions[1].weighs_by_count = true;
+    let merged = merged(&facts);
+    assert!(!merged.is_empty());
+    let is_held = |mapping: &Mapping| mapping.looped_dims() == 0 && mapping.ctas_per_cluster() > 1;
+    assert!(merged.iter().all(|mapping| mapping.early_reads && is_held(mapping)));
+}
+
+#[test]
+fn only_loops_that_combine_means_are_unrolled() {
+    let mut facts = of_two_reductions(16, 1 << 16);
     let unrolled = |facts: &Facts| {
         let mut all = candidates(facts, &SM_90A);
         all.retain(|mapping| mapping.unroll_bytes > 0);
@@ -397,11 +419,11 @@ fn only_loops_that_combine_means_are_unrolled() {
 }
 
 #[test]
-fn threads_hold_most_of_a_row_in_clusters_of_the_largest_size() {
+fn threads_hold_most_of_a_row_in_clusters() {
     let all = candidates(&rms_norm(16, 1 << 17, 2), &SM_90A);
     let held = |mapping: &&Mapping| mapping.spread[1].contains(&Factor::new(Level::Register, 16));
     let held = all.iter().filter(held).map(Mapping::ctas_per_cluster);
-    assert_eq!(held.collect::<BTreeSet<_>>(), [8].into());
+    assert_eq!(held.collect::<BTreeSet<_>>(), [2, 4, 8].into());
 }
 
 #[test]
