@@ -4,6 +4,7 @@
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{schedule={#norm.schedule<spread = [[grid, warp(2)], [register(128), lane(32)]]>}})' | FileCheck %s --check-prefix=GIVEN
 // RUN: norma-opt %s --split-input-file --norm-select-schedule=splits=false | FileCheck %s --check-prefix=WHOLE
 // RUN: norma-opt %s --split-input-file --norm-select-schedule=explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
+// RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{explain=true schedule={spread = [[grid, warp(2)], [register(128), lane(32)]]}})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHAT
 
 // CHECK: norm.kernel @max(
 // CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid{{.*}}], [loop, {{.*}}, vector(8)]]>) attributes {norm.choice = #norm.choice<schedule = <spread = {{.*}}>, ctas_per_sm = {{[0-9]+}}, registers = {{[0-9]+}}>}
@@ -15,6 +16,8 @@
 // WHY-NEXT: next of {{[0-9]+}} of another kind, {{.*}} loses by {{.*}} us more
 // WHY-NEXT: then of
 // WHY-NEXT: then of
+// WHAT: remark: given, on an H200 SXM, {{\[\[}}grid, warp(2)], [register(128), lane(32)]]: {{[0-9]+}} CTAs per SM at
+// WHAT-SAME: expected to take {{[0-9.]+}} us, {{[0-9]+}}% of a copy's speed: {{[0-9.]+}} for the bytes,
 norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096) align(16, 16) {
   %0 = norm.read %x[%m, %n] : memref<?x4096xbf16>
   %1 = norm.reduce max %0 over(%n) : bf16
