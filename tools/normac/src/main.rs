@@ -5,6 +5,7 @@ mod build;
 mod catalog;
 mod command;
 mod explain;
+mod heap;
 mod input;
 mod names;
 mod object;
@@ -21,6 +22,7 @@ use norma_command_line::{EXIT_USAGE, output};
 use norma_compiler::registry;
 
 fn main() -> ExitCode {
+    heap::set_up();
     let path = env::args_os().next().unwrap_or_default();
     let called = Path::new(&path).file_name().unwrap_or_default();
     match called.to_str() {
