@@ -42,6 +42,9 @@ struct Unpacked {
     mode: u32,
 }
 
+/// The place of the library's licence.
+const LIBRARY_LICENCE: &str = "lib/libnvptxcompiler-licence.txt";
+
 const PTXAS: Wheel = Wheel {
     requirement: "nvidia-cuda-nvcc",
     what: "ptxas (37 MB)",
@@ -64,6 +67,11 @@ const LIBRARY: Wheel = Wheel {
         Unpacked {
             from: "nvidia/cu13/lib/libnvptxcompiler_static.a",
             to: "lib/libnvptxcompiler_static.a",
+            mode: 0o644,
+        },
+        Unpacked {
+            from: "nvidia_nvptxcompiler-13.0.88.dist-info/licenses/License.txt",
+            to: LIBRARY_LICENCE,
             mode: 0o644,
         },
     ],
@@ -90,6 +98,13 @@ pub struct Cuda {
     pub is_named: bool,
     /// That assembler's version.
     pub version: Version,
+}
+
+impl Cuda {
+    /// The licence of the library.
+    pub fn library_licence(&self) -> PathBuf {
+        self.folder.join(LIBRARY_LICENCE)
+    }
 }
 
 /// Finds NVIDIA's files or installs them; also returns whether it installed something. `None` where there are no wheels.
