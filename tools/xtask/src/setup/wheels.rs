@@ -334,7 +334,19 @@ mod tests {
         assert!(!is_unpacked(&LIBRARY, folder.path()));
         fs::create_dir(folder.path().join("lib")).unwrap();
         fs::write(folder.path().join("lib/libnvptxcompiler_static.a"), "").unwrap();
+        fs::write(folder.path().join(LIBRARY_LICENCE), "").unwrap();
         assert!(is_unpacked(&LIBRARY, folder.path()));
+    }
+
+    #[test]
+    fn the_licence_is_that_of_the_pinned_release() {
+        let mut files = LIBRARY.files.iter();
+        let licence = files.find(|file| file.to == LIBRARY_LICENCE).unwrap();
+        assert!(
+            licence
+                .from
+                .starts_with(&format!("nvidia_nvptxcompiler-{RELEASE}.dist-info/"))
+        );
     }
 
     #[test]
