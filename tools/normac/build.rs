@@ -22,8 +22,9 @@ const LLD_OPTIONS: [&str; 2] = [
     // At a fixed address nothing has to be relocated: that took 2 of the 5 ms in which the program starts, and 5 MB of the file.
     "-no-pie",
 ];
-/// The archive of zstd, which LLVM calls. A shared one may be missing where wheels are installed: manylinux does not promise it.
-const ZSTD: &str = "libzstd.a";
+/// Libraries that are linked as archives where there are such. Symbols of a shared libstdc++ would be looked up 8000 times at each start,
+/// and a system may have an older one, or no shared zstd, which LLVM calls.
+const ARCHIVES: [&str; 2] = ["libstdc++.a", "libzstd.a"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -34,11 +35,9 @@ fn main() {
             println!("cargo::rustc-link-arg-bins={option}");
         }
     }
-    if has_library(ZSTD) {
-        println!("cargo::rustc-link-lib=static:-bundle=zstd");
-    }
-    if let Err(error) = link_names() {
-        println!("cargo::error=cannot link the program to its names: {error}");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    if let Err(error) = prefer_archives(&out).and_then(|()| link_names(&out)) {
+        println!("cargo::error=cannot make links: {error}");
     }
 }
 
@@ -49,25 +48,37 @@ fn is_linked_by_lld() -> bool {
     env::var("TARGET").is_ok_and(|target| target == LINKED_BY_LLD) && !chooses_linker
 }
 
-/// Whether the C compiler, which calls the linker, finds a library; it prints the name alone of one that it does not find.
-fn has_library(name: &str) -> bool {
-    let printed = Command::new("cc")
-        .arg(format!("-print-file-name={name}"))
-        .output();
-    printed.is_ok_and(|printed| Path::new(String::from_utf8_lossy(&printed.stdout).trim()).is_absolute())
+/// Makes linkers find archives before shared objects: in a folder that they look into first, since crates only ask for `-lstdc++`.
+fn prefer_archives(out: &Path) -> io::Result<()> {
+    let folder = out.join("archives");
+    fs::create_dir_all(&folder)?;
+    for name in ARCHIVES {
+        // The C compiler, which calls the linker, prints the name alone of a library that it does not find.
+        let printed = Command::new("cc")
+            .arg(format!("-print-file-name={name}"))
+            .output()?;
+        let path = PathBuf::from(String::from_utf8_lossy(&printed.stdout).trim());
+        if path.is_absolute() {
+            link(&path, &folder.join(name))?;
+        }
+    }
+    println!("cargo::rustc-link-search=native={}", folder.display());
+    Ok(())
 }
 
-/// Links the program to its other names, in the place of whatever was there.
-fn link_names() -> io::Result<()> {
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+/// Links the program to its other names.
+fn link_names(out: &Path) -> io::Result<()> {
     // The script's own folder is PROGRAMS/build/normac-HASH/out.
     let programs = out.ancestors().nth(3).unwrap_or(Path::new("."));
-    for name in &names::ALL[1..] {
-        let link = programs.join(name);
-        if fs::symlink_metadata(&link).is_ok() {
-            fs::remove_file(&link)?;
-        }
-        symlink(names::COMPILER, &link)?;
+    names::ALL[1..]
+        .iter()
+        .try_for_each(|name| link(Path::new(names::COMPILER), &programs.join(name)))
+}
+
+/// Makes `place` a symbolic link, instead of whatever was there.
+fn link(target: &Path, place: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(place).is_ok() {
+        fs::remove_file(place)?;
     }
-    Ok(())
+    symlink(target, place)
 }

@@ -65,6 +65,12 @@ pub fn components(setup: &Setup, roots: &[&str]) -> Result<Vec<Component>, Failu
         terms: "BSD-3-Clause".to_owned(),
         texts: vec![documents.join("libzstd-dev/copyright")],
     };
+    let libstdcxx = Component {
+        name: "libstdc++".to_owned(),
+        version: "Debian's".to_owned(),
+        terms: "GPL-3.0-or-later WITH GCC-exception-3.1".to_owned(),
+        texts: vec![documents.join("libstdc++6/copyright")],
+    };
     let sysroot = child::ask(
         Command::new("rustc")
             .args(["--print", "sysroot"])
@@ -81,7 +87,7 @@ pub fn components(setup: &Setup, roots: &[&str]) -> Result<Vec<Component>, Failu
         terms: "MIT OR Apache-2.0, and other terms for parts".to_owned(),
         texts: vec![Path::new(sysroot.trim()).join("share/doc/rust/COPYRIGHT-library.html")],
     };
-    components.extend([llvm, zstd, std]);
+    components.extend([llvm, zstd, libstdcxx, std]);
     if let Some(cuda) = &setup.cuda {
         components.push(Component {
             name: "libnvptxcompiler".to_owned(),
