@@ -21,7 +21,7 @@ import subprocess
 import lit.formats
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TOOLS = ["norma-opt", "norma-run", "norma-sim", "normac"]
+TOOLS = ["norma-lsp-server", "norma-opt", "norma-run", "norma-sim", "normac"]
 
 
 def llvm_prefix():

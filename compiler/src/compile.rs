@@ -17,7 +17,7 @@ use norma_passes::schedule::mapping::Mapping;
 
 use crate::bundle::{self, Bundle, Emitted, KernelForms, SourceConditions, SourceDefinition};
 use crate::emit::llvm_ir::LlvmContext;
-use crate::emit::{Assembler, Cubin, gate, ptx};
+use crate::emit::{Assembler, Assemblies, Cubin, gate, ptx};
 use crate::error::{Error, Kind, Result};
 use crate::level::Level;
 use crate::located_text::located_text;
@@ -89,18 +89,24 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
     }
 }
 
-/// Compiles the input to a bundle for the target, in memory.
+/// Compiles the input to a bundle for the target, in memory. It takes cubins from `assemblies` where the PTX was assembled before, by
+/// an earlier attempt at the bundle or for another bundle of the batch.
 ///
 /// # Errors
 ///
 /// As [`lower`]; also an input of a level that no longer has host functions.
-pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
+pub fn bundle(
+    input: Input,
+    options: &CompileOptions,
+    assemblies: &Assemblies,
+    outcome: &mut Outcome,
+) -> Result<Bundle> {
     let is_chosen = options.from < Level::Scheduled;
     let mut options = options.clone();
     for attempt in 0..SPILLED_AT_MOST {
         let mut tried = Outcome::default();
         let disappointing = RefCell::new(Vec::new());
-        let bundle = assembled(input, &options, &mut tried, &disappointing);
+        let bundle = assembled(input, &options, assemblies, &mut tried, &disappointing);
         outcome.timing.merge(&tried.timing);
         let mut disappointing = disappointing.into_inner();
         if attempt >= ASSEMBLED_AT_MOST {
@@ -114,7 +120,7 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
         }
         options.assembled.extend(disappointing);
     }
-    assembled(input, &options, outcome, &RefCell::default())
+    assembled(input, &options, assemblies, outcome, &RefCell::default())
 }
 
 /// The number of times a bundle is assembled in search of schedules that assemble as expected; after that, the best-ranked
@@ -129,12 +135,13 @@ const SPILLED_AT_MOST: usize = 64;
 fn assembled(
     input: Input,
     options: &CompileOptions,
+    assemblies: &Assemblies,
     outcome: &mut Outcome,
     disappointing: &RefCell<Vec<Assembled>>,
 ) -> Result<Bundle> {
     let mut bundle = assemble_bundle(input, options, outcome, |op, name, timing| {
         let ptx = generate(Start::Module(op), &name, Level::Ptx, options, timing)?;
-        let cubin = assemble(&ptx, &name, options, timing)?;
+        let cubin = timing.measure("assemble", || assemblies.assemble(&ptx, &name, options))?;
         let missed = walk::named(op, "llvm.func")
             .into_iter()
             .filter_map(|kernel| missed(kernel, &cubin, options.target));

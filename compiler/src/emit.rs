@@ -3,6 +3,7 @@
 //! Everything happens in this process if NVIDIA's PTX compiler library is linked. LLVM's NVPTX backend aborts the process on
 //! an intrinsic it cannot select, so [`gate::check`] runs first and refuses, with a location, what the target lacks.
 
+mod assemblies;
 pub mod cubin;
 mod errata;
 mod fatal;
@@ -15,6 +16,7 @@ pub mod ptxas;
 mod resource_usage;
 mod settings;
 
+pub use assemblies::Assemblies;
 pub use cubin::{Assembler, Cubin};
 pub use resource_usage::ResourceUsage;
 

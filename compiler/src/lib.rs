@@ -8,6 +8,7 @@ pub mod candidates;
 pub mod compile;
 pub mod emit;
 pub mod error;
+mod left_out;
 pub mod level;
 mod located_text;
 pub mod options;

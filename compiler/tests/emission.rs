@@ -1,30 +1,15 @@
 //! Code emission of hand-written modules at the `nvvm` level, for every target.
 
 use melior::Context;
-use melior::dialect::{DialectHandle, DialectRegistry};
 use melior::ir::{BlockLike, Module, OperationRef};
 use norma_compiler::emit::llvm_ir::LlvmContext;
 use norma_compiler::emit::{Assembler, Cubin, gate, ptx};
 use norma_compiler::target::{Feature, TARGETS};
-use norma_compiler::{Kind, Result, Target};
+use norma_compiler::{Kind, Result, Target, registry};
 
-/// A context with the dialects of the `nvvm` level, which discards diagnostics.
+/// A context that discards diagnostics.
 fn context() -> Context {
-    let registry = DialectRegistry::new();
-    // SAFETY: the handles are static.
-    unsafe {
-        for handle in [
-            mlir_sys::mlirGetDialectHandle__llvm__(),
-            mlir_sys::mlirGetDialectHandle__nvvm__(),
-            mlir_sys::mlirGetDialectHandle__gpu__(),
-        ] {
-            DialectHandle::from_raw(handle).insert_dialect(&registry);
-        }
-    }
-    let context = Context::new();
-    context.append_dialect_registry(&registry);
-    melior::utility::register_all_llvm_translations(&context);
-    context.load_all_available_dialects();
+    let context = Context::new_with_registry(&registry::dialects(), false);
     context.attach_diagnostic_handler(|_| true);
     context
 }

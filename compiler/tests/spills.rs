@@ -10,13 +10,19 @@ use norma_bundle::manifest::Kernel;
 use norma_compiler::{
     CompileOptions, Target,
     compile::{Input, Outcome, bundle},
+    emit::Assemblies,
 };
 
 /// The kernels of a program's bundle.
 fn kernels(name: &str, text: &str) -> Vec<Kernel> {
     let options = CompileOptions::new(Target::parse("sm_90a").unwrap());
     let mut outcome = Outcome::default();
-    let made = bundle(Input { name, text }, &options, &mut outcome);
+    let made = bundle(
+        Input { name, text },
+        &options,
+        &Assemblies::default(),
+        &mut outcome,
+    );
     assert!(made.is_ok(), "{name}: {}", outcome.diagnostics);
     let functions = made.unwrap().manifest.functions;
     functions

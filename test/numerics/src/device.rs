@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 
 use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::emit::Assemblies;
 use norma_oracle::outputs::{self, Agreement};
 use norma_sim::Bundle;
 use norma_simulator::Approximation;
@@ -46,7 +47,12 @@ fn export_case(number: usize, case: &Trial, folder: &Path) -> io::Result<Option<
         name: "case.mlir",
         text: &text,
     };
-    let bundle = match compile::bundle(input, &case.options(), &mut Outcome::default()) {
+    let bundle = match compile::bundle(
+        input,
+        &case.options(),
+        &Assemblies::default(),
+        &mut Outcome::default(),
+    ) {
         Ok(bundle) => bundle,
         Err(error) => {
             println!("left out: {case}: {error}");

@@ -19,6 +19,8 @@ pub use setting::Setting;
 
 /// The exit status of an internal error, `EX_SOFTWARE` of sysexits.h.
 pub const EXIT_INTERNAL: u8 = 70;
+/// The exit status of a wrong command line, which is clap's.
+pub const EXIT_USAGE: u8 = 2;
 
 /// A parser for options that name a target.
 ///

@@ -1,4 +1,4 @@
-//! Runs a bundle's functions in the simulator and judges the results: the library behind the command `norma-sim`, which the
+//! Runs a bundle's functions in the simulator and judges the results: the command `norma-sim`, and the library behind it, which the
 //! numerics suite also uses.
 //!
 //! | step | by |
@@ -8,8 +8,10 @@
 //! | do so under several seeds, and compare the results with each other and with the oracle | [`judge::judge`] |
 //! | count the memory traffic of each access, as a reference for a cost model | [`traffic::measure`] |
 //! | judge mutants of the kernels, each of which must be caught | [`mutants::mutants`] |
+//! | all of that from a command line | [`command::main`] |
 
 pub mod bundle;
+pub mod command;
 pub mod error;
 pub mod judge;
 pub mod launch;

@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use norma_command_line::{output, output_file};
 use norma_compiler::bundle::{Bundle, write_all};
 use norma_compiler::compile::{self, Input, Outcome};
-use norma_compiler::emit::Assembler;
+use norma_compiler::emit::{Assembler, Assemblies};
 use norma_compiler::timing::Timing;
 use norma_compiler::{CompileOptions, Error, Level, Result, Target};
 
@@ -108,8 +108,9 @@ pub fn object(request: &Request) -> Result<()> {
 /// Compiles all inputs to one bundle for each target.
 fn compiled(request: &Request) -> Result<(Vec<(&'static Target, Bundle)>, Timing)> {
     let mut bundles: Vec<(&'static Target, Bundle)> = Vec::new();
+    let assemblies = Assemblies::default();
     let timing = for_each(request, |input, options, outcome| {
-        let bundle = compile::bundle(input, options, outcome)?;
+        let bundle = compile::bundle(input, options, &assemblies, outcome)?;
         match bundles.iter_mut().find(|(target, _)| *target == options.target) {
             Some((_, earlier)) => earlier.merge(bundle)?,
             None => bundles.push((options.target, bundle)),

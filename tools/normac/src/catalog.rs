@@ -2,7 +2,8 @@
 //!
 //! A bundle records its provenance, so an existing bundle that is complete and has the same provenance is kept. Each bundle
 //! is written completely or not at all: an interrupted run loses only the bundles that it was compiling, and two concurrent
-//! runs merely do work twice. A failure does not keep other bundles from being compiled.
+//! runs merely do work twice. A failure does not keep other bundles from being compiled. PTX that bundles have in common is
+//! assembled once.
 
 mod table;
 
@@ -14,6 +15,7 @@ use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use norma_bundle::Manifest;
 use norma_command_line::output;
 use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::emit::Assemblies;
 use norma_compiler::timing::Timing;
 use norma_compiler::{Error, Result, provenance};
 use rayon::ThreadPoolBuilder;
@@ -64,9 +66,10 @@ pub fn run(path: &Path, args: &Args) -> Result<ExitCode> {
     if let Ok(style) = ProgressStyle::with_template("{pos}/{len} {wide_bar} {eta} left") {
         bar.set_style(style);
     }
+    let assemblies = Assemblies::default();
     let finished: Vec<Finished> = pool.install(|| {
         let units = units.par_iter().progress_with(bar.clone());
-        units.map(|unit| finish(unit, root)).collect()
+        units.map(|unit| finish(unit, root, &assemblies)).collect()
     });
     bar.finish_and_clear();
     Ok(conclude(
@@ -82,13 +85,13 @@ fn folder(root: &Path, unit: &Unit) -> PathBuf {
     root.join(&unit.name).join(unit.options.target.name)
 }
 
-fn finish<'u>(unit: &'u Unit, root: &Path) -> Finished<'u> {
+fn finish<'u>(unit: &'u Unit, root: &Path, assemblies: &Assemblies) -> Finished<'u> {
     let mut outcome = Outcome::default();
-    let made = make(unit, &folder(root, unit), &mut outcome).unwrap_or_else(Made::Failed);
+    let made = make(unit, &folder(root, unit), assemblies, &mut outcome).unwrap_or_else(Made::Failed);
     Finished { unit, made, outcome }
 }
 
-fn make(unit: &Unit, folder: &Path, outcome: &mut Outcome) -> Result<Made> {
+fn make(unit: &Unit, folder: &Path, assemblies: &Assemblies, outcome: &mut Outcome) -> Result<Made> {
     let input = Input {
         name: &unit.source,
         text: &unit.text,
@@ -96,7 +99,7 @@ fn make(unit: &Unit, folder: &Path, outcome: &mut Outcome) -> Result<Made> {
     if is_up_to_date(input, unit, folder)? {
         return Ok(Made::UpToDate);
     }
-    let bundle = compile::bundle(input, &unit.options, outcome)?;
+    let bundle = compile::bundle(input, &unit.options, assemblies, outcome)?;
     outcome.timing.measure("write", || bundle.write(folder))?;
     Ok(Made::Compiled)
 }

@@ -6,6 +6,7 @@ use norma_bundle::candidates::{Candidate, Candidates, FILE_NAME};
 use norma_command_line::{output, output_file};
 use norma_compiler::candidates;
 use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::emit::Assemblies;
 use norma_compiler::{CompileOptions, Error, Result};
 
 use crate::build::{Request, step_bar};
@@ -38,7 +39,8 @@ pub fn write(request: &Request, count: usize) -> Result<()> {
     let found = candidates::of_each_kernel(input, count, &options, &mut outcome);
     output::diagnostics(&outcome.diagnostics);
     let found = found?;
-    compile_into(input, &options, &root.join(CHOSEN))?;
+    let assemblies = Assemblies::default();
+    compile_into(input, &options, &assemblies, &root.join(CHOSEN))?;
 
     let bar = step_bar(found.len());
     let mut list = Vec::with_capacity(found.len());
@@ -50,7 +52,7 @@ pub fn write(request: &Request, count: usize) -> Result<()> {
             schedules: options.schedules.iter().cloned().chain([given]).collect(),
             ..options.clone()
         };
-        compile_into(input, &options, &root.join(&folder))?;
+        compile_into(input, &options, &assemblies, &root.join(&folder))?;
         list.push(Candidate {
             folder,
             kernel: candidate.kernel,
@@ -72,9 +74,14 @@ pub fn write(request: &Request, count: usize) -> Result<()> {
         .map_err(|error| Error::user(format!("cannot write '{}': {error}", path.display())))
 }
 
-fn compile_into(input: Input, options: &CompileOptions, folder: &Path) -> Result<()> {
+fn compile_into(
+    input: Input,
+    options: &CompileOptions,
+    assemblies: &Assemblies,
+    folder: &Path,
+) -> Result<()> {
     let mut outcome = Outcome::default();
-    let bundle = compile::bundle(input, options, &mut outcome);
+    let bundle = compile::bundle(input, options, assemblies, &mut outcome);
     output::diagnostics(&outcome.diagnostics);
     let bundle = bundle?;
     let functions = bundle.manifest.functions.len();

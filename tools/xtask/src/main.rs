@@ -10,10 +10,12 @@ use clap::{Parser, Subcommand};
 mod book;
 mod c_header;
 mod child;
+mod contents;
 mod demo;
 mod dist;
 mod docs;
 mod failure;
+mod licences;
 mod lint;
 mod lit;
 mod new_pass;
@@ -22,6 +24,7 @@ mod python;
 mod setup;
 mod test;
 mod tidy;
+mod wheel;
 mod workspace;
 
 /// Norma's chores: set-up, demo, tests, docs, tidy, scaffolding
@@ -51,7 +54,7 @@ enum Command {
     /// Check that passes, constraints, tests and README agree
     Tidy,
     /// Build a wheel of the Python package, with normac in it
-    Wheel(python::WheelOptions),
+    Wheel(wheel::Options),
     /// Scaffold a pass: its entry in Passes.td, its Rust file and its test
     NewPass(new_pass::Options),
 }
@@ -66,7 +69,7 @@ fn main() -> ExitCode {
         Command::Book(options) => book::run(&options),
         Command::Dist(options) => dist::run(&options),
         Command::Tidy => tidy::run(),
-        Command::Wheel(options) => python::wheel(&options),
+        Command::Wheel(options) => wheel::run(&options),
         Command::NewPass(options) => new_pass::run(&options),
     };
     match outcome {

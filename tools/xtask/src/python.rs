@@ -1,6 +1,6 @@
-//! The Python package: running its tests, and building its wheel with the compiler inside.
+//! The Python package: running its tests, and the environments that these and the building of wheels need.
 //!
-//! Both use environments below `.toolchain/` with the versions that the requirements files of `bindings/python/` pin. An
+//! Environments are below `.toolchain/` with the versions that the requirements files of `bindings/python/` pin. An
 //! environment is rebuilt when its file changes.
 
 use std::fs;
@@ -14,57 +14,10 @@ use crate::progress::Step;
 use crate::setup::{self, Setup};
 use crate::workspace;
 
-/// The Python project.
-const PROJECT: &str = "bindings/python";
-/// The places of the package's compiler and of its extension module, relative to the project's folder.
-const COMPILER: &str = "python/norma/bin/normac";
+/// The folder of the Python project.
+pub const PROJECT: &str = "bindings/python";
+/// The place of the package's extension module, relative to the project's folder.
 const EXTENSION: &str = "python/norma/_runtime.abi3.so";
-
-/// What `cargo xtask wheel` takes.
-#[derive(clap::Args)]
-pub struct WheelOptions {
-    /// The folder of the wheel
-    #[arg(long, value_name = "DIR", default_value = "target/wheels")]
-    out: PathBuf,
-    #[command(flatten)]
-    setup: setup::Options,
-}
-
-/// Builds the compiler in release mode, and a wheel that contains it.
-///
-/// # Errors
-/// If set-up or a build fails.
-pub fn wheel(options: &WheelOptions) -> Result<(), Failure> {
-    let setup = setup::run(&options.setup)?;
-    let python = environment("wheel", &["requirements-wheel.txt"])?;
-    child::run(setup.cargo().args(["build", "--release", "--package", "normac"]))?;
-    let root = workspace::root();
-    let built = built_for("release")?.join("normac");
-    let place = root.join(PROJECT).join(COMPILER);
-    if let Some(folder) = place.parent() {
-        fs::create_dir_all(folder).map_err(Failure::file("create", folder))?;
-    }
-    fs::copy(&built, &place).map_err(Failure::file("copy normac to", &place))?;
-    let mut maturin = Command::new(&python);
-    setup.prepare(&mut maturin);
-    maturin
-        .current_dir(&root)
-        .args([
-            "-m",
-            "maturin",
-            "build",
-            "--release",
-            "--locked",
-            "--manifest-path",
-        ])
-        .arg(Path::new(PROJECT).join("Cargo.toml"))
-        .arg("--out")
-        .arg(&options.out);
-    let made = child::run(&mut maturin);
-    // A compiler left here would go into a wheel that should be built without one.
-    fs::remove_file(&place).map_err(Failure::file("remove", &place))?;
-    made
-}
 
 /// A command that runs the package's tests on the built programs, including torch's if asked for. It leaves out tests whose
 /// names do not contain `filter`.
@@ -105,12 +58,6 @@ pub fn tests(setup: &Setup, with_torch: bool, filter: Option<&str>) -> Result<Co
     Ok(pytest)
 }
 
-/// The folder of cargo's build products for a profile.
-fn built_for(profile: &str) -> Result<PathBuf, Failure> {
-    let built = workspace::built_programs()?;
-    Ok(built.parent().map(|target| target.join(profile)).unwrap_or(built))
-}
-
 /// Makes `place` a symbolic link to a file, and replaces what was there.
 fn link(file: &Path, place: &Path) -> Result<(), Failure> {
     if fs::symlink_metadata(place).is_ok() {
@@ -119,8 +66,11 @@ fn link(file: &Path, place: &Path) -> Result<(), Failure> {
     symlink(file, place).map_err(Failure::file("link", place))
 }
 
-/// The interpreter of an environment that contains what the files pin.
-fn environment(name: &str, files: &[&str]) -> Result<PathBuf, Failure> {
+/// The interpreter of an environment that contains what files in the folder of the package's tests pin.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn environment(name: &str, files: &[&str]) -> Result<PathBuf, Failure> {
     let folder = setup::toolchain().join(format!("python-{name}"));
     let python = folder.join("bin/python");
     let marker = folder.join("requirements.txt");

@@ -42,6 +42,9 @@ struct Unpacked {
     mode: u32,
 }
 
+/// The place of the library's licence.
+const LIBRARY_LICENCE: &str = "lib/libnvptxcompiler-licence.txt";
+
 const PTXAS: Wheel = Wheel {
     requirement: "nvidia-cuda-nvcc",
     what: "ptxas (37 MB)",
@@ -64,6 +67,11 @@ const LIBRARY: Wheel = Wheel {
         Unpacked {
             from: "nvidia/cu13/lib/libnvptxcompiler_static.a",
             to: "lib/libnvptxcompiler_static.a",
+            mode: 0o644,
+        },
+        Unpacked {
+            from: "nvidia_nvptxcompiler-13.0.88.dist-info/licenses/License.txt",
+            to: LIBRARY_LICENCE,
             mode: 0o644,
         },
     ],
@@ -90,6 +98,13 @@ pub struct Cuda {
     pub is_named: bool,
     /// That assembler's version.
     pub version: Version,
+}
+
+impl Cuda {
+    /// The licence of the library.
+    pub fn library_licence(&self) -> PathBuf {
+        self.folder.join(LIBRARY_LICENCE)
+    }
 }
 
 /// Finds NVIDIA's files or installs them; also returns whether it installed something. `None` where there are no wheels.
@@ -319,7 +334,19 @@ mod tests {
         assert!(!is_unpacked(&LIBRARY, folder.path()));
         fs::create_dir(folder.path().join("lib")).unwrap();
         fs::write(folder.path().join("lib/libnvptxcompiler_static.a"), "").unwrap();
+        fs::write(folder.path().join(LIBRARY_LICENCE), "").unwrap();
         assert!(is_unpacked(&LIBRARY, folder.path()));
+    }
+
+    #[test]
+    fn the_licence_is_that_of_the_pinned_release() {
+        let mut files = LIBRARY.files.iter();
+        let licence = files.find(|file| file.to == LIBRARY_LICENCE).unwrap();
+        assert!(
+            licence
+                .from
+                .starts_with(&format!("nvidia_nvptxcompiler-{RELEASE}.dist-info/"))
+        );
     }
 
     #[test]

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use norma_sim::Error;
-use norma_sim::mutants::{Caught, Mutant, Verdict, mutants};
 use norma_simulator::mutation::Concern;
 use serde_json::{Value, json};
 
-use crate::input;
-use crate::options::Options;
-use crate::progress;
-use crate::report::{finding, site};
+use super::input;
+use super::options::Options;
+use super::progress;
+use super::report::{finding, site};
+use crate::Error;
+use crate::mutants::{Caught, Mutant, Verdict, mutants};
 
 /// The mutants of a function and their verdicts.
 pub struct MutantsSession {

@@ -10,10 +10,10 @@ use norma_compiler::compile::{Input, Outcome};
 use norma_compiler::{CompileOptions, Level};
 use norma_dialects::attributes::kernel;
 use norma_oracle::Problem;
-use norma_sim::judge::Request;
-use norma_sim::{Bundle, Error};
 
-use crate::options::Options;
+use super::options::Options;
+use crate::judge::Request;
+use crate::{Bundle, Error};
 
 /// Compiles or loads the input. Diagnostics of the compiler are appended to `diagnostics`.
 ///

@@ -1,4 +1,4 @@
-//! Runs kernels on the CPU under adverse schedules, and reports what they do wrong.
+//! The command `norma-sim`: runs kernels on the CPU under adverse schedules, and reports what they do wrong.
 
 mod input;
 mod mutants_session;
@@ -11,11 +11,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use norma_command_line::{EXIT_INTERNAL, output};
-use norma_sim::Error;
 
-use crate::options::Options;
+use crate::Error;
+use options::Options;
 
-fn main() -> ExitCode {
+/// Runs the command with the arguments of this process.
+pub fn main() -> ExitCode {
     let options = Options::parse();
     let mut diagnostics = String::new();
     let outcome = match options.mutants {

@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use norma_command_line::output;
 use norma_compiler::Kind;
-use norma_sim::Error;
-use norma_sim::traffic::KernelTraffic;
 use norma_simulator::Finding;
 use norma_simulator::program::Site;
 use norma_simulator::traffic::Sectors;
 use serde_json::{Value, json};
 
-use crate::options::Options;
-use crate::session::Session;
+use super::options::Options;
+use super::session::Session;
+use crate::Error;
+use crate::traffic::KernelTraffic;
 
 /// Prints an error, unless diagnostics have already reported it.
 pub fn error(error: &Error) {

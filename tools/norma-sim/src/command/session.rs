@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use norma_bundle::manifest::Chosen;
 use norma_oracle::outputs::{self, Agreement};
 use norma_oracle::sharded::ShardedProblem;
-use norma_sim::Error;
-use norma_sim::judge::{Judgement, judge, judge_sharded};
 
-use crate::input;
-use crate::options::Options;
-use crate::progress::Bar;
+use super::input;
+use super::options::Options;
+use super::progress::Bar;
+use crate::Error;
+use crate::judge::{Judgement, judge, judge_sharded};
 
 /// The function that was run, and the results.
 pub struct Session {
