@@ -400,7 +400,11 @@ fn rows_that_clusters_hold_are_merged_where_means_are_combined_and_reads_are_ear
     let merged = merged(&facts);
     assert!(!merged.is_empty());
     let is_held = |mapping: &Mapping| mapping.looped_dims() == 0 && mapping.ctas_per_cluster() > 1;
-    assert!(merged.iter().all(|mapping| mapping.early_reads && is_held(mapping)));
+    assert!(
+        merged
+            .iter()
+            .all(|mapping| mapping.early_reads && is_held(mapping))
+    );
 }
 
 #[test]
