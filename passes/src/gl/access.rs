@@ -185,8 +185,13 @@ impl<'c, 'a> Access<'c, 'a> {
         let mut best = (1, Some("no axis of the tile is contiguous in memory".to_owned()));
         let tile = self.tile(layout, bytes);
         let joined = |run: Run| [tile.joined(&run, &address, &guards), Some(run)];
-        let runs = tile.runs(&address).flat_map(joined).flatten();
-        for run in runs.filter(|run| self.moves_together(run)) {
+        for run in tile.runs(&address).flat_map(joined).flatten() {
+            if !self.moves_together(&run) {
+                if best.0 == 1 {
+                    best.1 = Some("places or a mask are computed for each element".to_owned());
+                }
+                continue;
+            }
             let mut vector = run.elements;
             let mut reason = None;
             while vector > run.of_within {
