@@ -1,5 +1,5 @@
-//! Analysis of the addresses of `gl.load`, `gl.gather`, `gl.store`, `gl.scatter` and `gl.async_copy`: the strides between elements, and how many elements
-//! one instruction may move (the vector width).
+//! Analysis of the addresses of `gl.load`, `gl.gather`, `gl.store`, `gl.scatter` and `gl.async_copy`: the strides between elements,
+//! and how many elements one instruction may move (the vector width).
 //!
 //! A vector of n elements is n consecutive registers of each thread that hold consecutive elements in memory, from an address
 //! that is a multiple of the vector's size. The address is a sum of terms: the base, and strides times constants, indices,
