@@ -241,6 +241,7 @@ impl<'c, 'a> Space<'c, 'a> {
                 self.places.push(index);
             }
         }
+        let mut whether_read = None;
         if let Some(access) = self.access(op)?.filter(|access| !access.is_write) {
             facts.dims = access.dims();
             facts.dims.extend(
@@ -249,6 +250,8 @@ impl<'c, 'a> Space<'c, 'a> {
                     .iter()
                     .flat_map(|condition| self.dims_of(*condition)),
             );
+            // Whether an element is read does not depend on the element.
+            whether_read = Some(facts.clone());
             Rc::make_mut(&mut facts.leaves).insert(position);
             Rc::make_mut(&mut facts.reads).insert(position);
         }
@@ -273,6 +276,10 @@ impl<'c, 'a> Space<'c, 'a> {
         }
         for index in 0..op.result_count() {
             let result = key(op.result(index)?.into());
+            let facts = match (index, &whether_read) {
+                (1, Some(of_flag)) => of_flag,
+                _ => &facts,
+            };
             self.facts.insert(result, facts.clone());
             self.definitions.insert(result, position);
         }

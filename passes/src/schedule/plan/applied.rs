@@ -356,10 +356,12 @@ fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     }
 }
 
-/// Returns a dim whose index is an operand of a computation, such as the comparison of a column with a label.
+/// Returns a dim whose index is an operand of a computation, such as the comparison of a column with a label, or of an access at a computed
+/// place.
 fn dim_of_values(space: &Space<'_, '_>) -> Option<usize> {
+    let is_computed = |access: Option<Access<'_, '_>>| access.is_none_or(|access| access.is_indirect());
     let computes = |op: &&OperationRef<'_, '_>| {
-        space.access(**op).ok().flatten().is_none()
+        space.access(**op).is_ok_and(is_computed)
             && ReduceOp::from_op(**op).is_none()
             && ScanOp::from_op(**op).is_none()
     };
