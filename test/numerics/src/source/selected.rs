@@ -10,7 +10,8 @@ pub const EMBEDDING: Graph = Graph {
     name: "embedding, rms_norm",
     kernels: 1,
     text: r#"
-func.func @f(%ids: memref<?xi32> {norm.name = "ids"}, %x: memref<?x$Nx$X> {norm.name = "x"}, %y: memref<?x$Nx$Y> {norm.name = "y", norm.output}) {
+func.func @f(%ids: memref<?xi32> {norm.name = "ids"}, %x: memref<?x$Nx$X> {norm.name = "x"},
+             %y: memref<?x$Nx$Y> {norm.name = "y", norm.output}) {
   norm.launch @f_0(%ids, %x, %y) : memref<?xi32>, memref<?x$Nx$X>, memref<?x$Nx$Y>
   return
 }
@@ -38,7 +39,8 @@ pub const EMBEDDING_IN_STEPS: Graph = Graph {
     name: "embedding, rms_norm in steps",
     kernels: 1,
     text: r#"
-func.func @f(%ids: memref<?xi64> {norm.name = "ids"}, %x: memref<?x$Nx$X> {norm.name = "x"}, %y: memref<?x$Nx$Y> {norm.name = "y", norm.output}) {
+func.func @f(%ids: memref<?xi64> {norm.name = "ids"}, %x: memref<?x$Nx$X> {norm.name = "x"},
+             %y: memref<?x$Nx$Y> {norm.name = "y", norm.output}) {
   norm.launch @f_0(%ids, %x, %y) : memref<?xi64>, memref<?x$Nx$X>, memref<?x$Nx$Y>
   return
 }
@@ -96,7 +98,8 @@ pub const PACKED_HEADS: Graph = Graph {
     name: "packed softmax of heads",
     kernels: 1,
     text: r#"
-func.func @f(%x: memref<?x16x$X> {norm.name = "x"}, %o: memref<?xi64> {norm.name = "offsets"}, %y: memref<?x16x$Y> {norm.name = "y", norm.output}) {
+func.func @f(%x: memref<?x16x$X> {norm.name = "x"}, %o: memref<?xi64> {norm.name = "offsets"},
+             %y: memref<?x16x$Y> {norm.name = "y", norm.output}) {
   norm.launch @f_0(%x, %o, %y) : memref<?x16x$X>, memref<?xi64>, memref<?x16x$Y>
   return
 }
