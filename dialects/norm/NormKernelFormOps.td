@@ -230,7 +230,8 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
   let description = [{
     The value varies over the dims that the access uses, and the element is read at each of their points, whatever the
     other dims are. A kernel's inputs and outputs do not alias, so a read is not ordered with other accesses. A number
-    of type `index` that the launch passes serves as the start of a part of the buffer, where only the run knows it.
+    of type `index` that the launch passes serves as the start of a part of the buffer, where only the run knows it. At a
+    place that the kernel computes, `norm.gather` reads.
 
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
@@ -303,7 +304,7 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
   let description = [{
     The element is written at each point of the dims that the access uses. It is written whatever the other dims are,
     also when one of them has no points: the value does not vary over them. Writes cover their whole buffer, so that
-    none starts at a number that only a launch knows.
+    none starts at a number that only a launch knows; `norm.scatter` writes at places that the kernel computes.
 
     With `partial` on one of its writes a buffer may have padding, elements that none of its writes reaches: they hold
     what they held before. A buffer that a launch makes, such as scratch, holds anything there. A dynamic axis ends
