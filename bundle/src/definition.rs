@@ -53,7 +53,13 @@ impl Statement {
             return false;
         };
         let mut steps = program.steps.iter();
-        steps.any(|step| matches!(step, Step::Write { tensor: of, partial: true, .. } if of == tensor))
+        steps.any(|step| match step {
+            Step::Write {
+                tensor: of, partial, ..
+            } => *partial && of == tensor,
+            Step::Scatter { tensor: of, .. } => of == tensor,
+            _ => false,
+        })
     }
 }
 

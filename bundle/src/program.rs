@@ -47,13 +47,16 @@ pub enum Step {
         #[serde(rename = "type")]
         element: Element,
     },
-    /// Defines an element of an input tensor at computed coordinates, and whether all of them lie within the tensor, an `i1`; the
-    /// element is zero where they do not.
+    /// Defines an element of an input tensor at computed coordinates, and whether the condition holds and all coordinates lie within
+    /// the tensor, an `i1`; the element is zero where that is not so.
     Gather {
         /// The tensor's name.
         tensor: String,
         /// One coordinate per dim of the tensor, an `i64`.
         coordinates: Vec<Value>,
+        /// Whether the element is read, an `i1`; it is everywhere without one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        condition: Option<Value>,
         /// The tensor's element type.
         #[serde(rename = "type")]
         element: Element,
@@ -146,6 +149,19 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "is_false")]
         partial: bool,
     },
+    /// Stores a value into an output tensor at computed coordinates, where the condition holds and all of them lie within the tensor;
+    /// defines nothing. Elements that no point reaches are padding, and what several points reach holds the value of any of them.
+    Scatter {
+        /// The value, of the tensor's element type.
+        value: Value,
+        /// The tensor's name.
+        tensor: String,
+        /// One coordinate per dim of the tensor, an `i64`.
+        coordinates: Vec<Value>,
+        /// Whether the element is written, an `i1`; it is everywhere without one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        condition: Option<Value>,
+    },
 }
 
 /// An `arith` or `math` operation on scalars.
@@ -206,7 +222,7 @@ impl Step {
     /// The number of values that the step defines.
     pub fn result_count(&self) -> usize {
         match self {
-            Step::Write { .. } => 0,
+            Step::Write { .. } | Step::Scatter { .. } => 0,
             Step::Gather { .. } => 2,
             Step::Reduce { types, .. } => types.len(),
             _ => 1,
@@ -216,7 +232,7 @@ impl Step {
     /// The type of the step's result `index`, or `None` if it has no such result.
     pub fn result_type(&self, index: usize) -> Option<Element> {
         match self {
-            Step::Write { .. } => None,
+            Step::Write { .. } | Step::Scatter { .. } => None,
             Step::Reduce { types, .. } => types.get(index).copied(),
             Step::Gather { element, .. } => [*element, Element::I1].get(index).copied(),
             Step::Index { .. } | Step::Size { .. } => Some(Element::I64),
@@ -231,6 +247,29 @@ impl Step {
 }
 
 impl Step {
+    /// The values that the step uses.
+    pub fn operands(&self) -> impl Iterator<Item = Value> {
+        let (operands, others): (&[Value], [Option<Value>; 2]) = match self {
+            Step::Op(operation) => (&operation.operands, [None; 2]),
+            Step::Reduce { operands, .. } => (operands, [None; 2]),
+            Step::Scan { operand, .. } | Step::Nth { operand, .. } => (&[], [Some(*operand), None]),
+            Step::Write { value, .. } => (&[], [Some(*value), None]),
+            Step::Gather {
+                coordinates,
+                condition,
+                ..
+            } => (coordinates, [None, *condition]),
+            Step::Scatter {
+                value,
+                coordinates,
+                condition,
+                ..
+            } => (coordinates, [Some(*value), *condition]),
+            _ => (&[], [None; 2]),
+        };
+        operands.iter().copied().chain(others.into_iter().flatten())
+    }
+
     /// The dims of the space that the step's results vary over, ascending; `of_values` are those of the values before it. A
     /// write has no results.
     pub fn dims(&self, of_values: &[Vec<usize>]) -> Vec<usize> {
@@ -239,7 +278,11 @@ impl Step {
             Step::Read { access, .. } => return dims_of_access(access),
             Step::Index { dim } => [*dim].into(),
             Step::Op(operation) => operation.operands.iter().flat_map(of).collect(),
-            Step::Gather { coordinates, .. } => coordinates.iter().flat_map(of).collect(),
+            Step::Gather {
+                coordinates,
+                condition,
+                ..
+            } => coordinates.iter().chain(condition).flat_map(of).collect(),
             Step::Reduce { operands, over, .. } => {
                 let all = operands.iter().flat_map(of);
                 all.filter(|dim| !over.contains(dim)).collect()
@@ -251,7 +294,11 @@ impl Step {
                 kept.chain([*nth]).collect()
             }
             Step::Scan { operand, along, .. } => of(operand).chain(along.iter().copied()).collect(),
-            Step::Size { .. } | Step::Scalar { .. } | Step::Constant { .. } | Step::Write { .. } => {
+            Step::Size { .. }
+            | Step::Scalar { .. }
+            | Step::Constant { .. }
+            | Step::Write { .. }
+            | Step::Scatter { .. } => {
                 return Vec::new();
             }
         };
@@ -311,7 +358,7 @@ impl Program {
     /// The tensors that the program writes, each once.
     pub fn written(&self) -> Vec<&str> {
         let names = self.steps.iter().filter_map(|step| match step {
-            Step::Write { tensor, .. } => Some(tensor.as_str()),
+            Step::Write { tensor, .. } | Step::Scatter { tensor, .. } => Some(tensor.as_str()),
             _ => None,
         });
         names.collect::<BTreeSet<_>>().into_iter().collect()

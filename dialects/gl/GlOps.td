@@ -70,30 +70,38 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
   let hasVerifier = 1;
 }
 
-def Gl_GatherOp : Gl_Op<"gather", [MemoryEffects<[MemRead]>]> {
-  let summary = "Reads elements of global memory at computed coordinates";
+def Gl_GatherOp : Gl_Op<"gather", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "Loads a tile from computed places in global memory";
   let description = [{
-    Element `t` of the result is the buffer's element at the coordinates' elements `t`, or zero where `mask` does not hold, in
-    which case nothing is read. Coordinates, mask and result are either all scalars or all tiles of one shape and layout.
+    As `gl.load`, but the dims of `access` are the scalar `indices`, then the `places`, which are tiles of numbers, and then the
+    tile's axes: element `t` of the tile is the buffer's element at `access(indices..., places[t]..., t...)`. Where `mask` does
+    not hold, or a guard fails, nothing is read and the element is zero.
+
+    Within a vector, all places and the mask are the same: they do not vary along the axis whose neighbours it moves.
 
     Constraints:
-    - C1: there is one coordinate per axis of the buffer.
-    - C2: the coordinates are of type `index` and the mask is of type `i1`, and both have the result's shape and layout.
-    - C3: the result's elements are the buffer's.
+    - C1: `access` maps the indices, the places and the tile's axes to one coordinate per axis of the buffer.
+    - C2: places are of type `index` and the mask is of type `i1`, and both have the tile's shape and layout.
+    - C3: the tile's elements are the buffer's.
+    - C4: guards come in pairs, over the dims of `access` and one symbol per limit, and do not depend on places.
+    - C5: `vector` is a power of two, at most the longest run of neighbours that the layout has in a thread's registers.
 
     Example:
 
     ```mlir
-    %t = gl.gather %x[%rows, %labels] if %inside : memref<?x4096xbf16>, (tensor<8xindex, #rows>, tensor<8xindex, #rows>),
-         tensor<8xi1, #rows> -> tensor<8xbf16, #rows>
+    %t = gl.gather %table at affine_map<(b, id, r, n) -> (id, n)>(%b)[%ids] if %known : tensor<2x4096xi1, #blocked> vector 8
+         : memref<?x4096xbf16>, (tensor<2x4096xindex, #blocked>) -> tensor<2x4096xbf16, #blocked>
     ```
   }];
-  let arguments = (ins AnyMemRef:$buffer, Variadic<AnyTypeOf<[Gl_Tile, Index]>>:$coordinates,
-                       AnyTypeOf<[Gl_Tile, I1]>:$mask);
-  let results = (outs AnyTypeOf<[Gl_Tile, Gl_Scalar]>:$result);
+  let arguments = (ins
+    AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Gl_Tile>:$places, Variadic<Index>:$limits, Optional<Gl_Tile>:$mask,
+    AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
+    OptionalAttr<I64Attr>:$vector
+  );
+  let results = (outs Gl_Tile:$tile);
   let assemblyFormat = [{
-    $buffer `[` $coordinates `]` `if` $mask attr-dict `:` type($buffer) `,` `(` type($coordinates) `)` `,` type($mask)
-    `->` type($result)
+    $buffer `at` $access `(` $indices `)` `` `[` $places `]` (`if` $mask^ `:` type($mask))? (`where` $guards^ `[` $limits `]`)?
+    (`cache` $cache^)? (`vector` $vector^)? attr-dict `:` type($buffer) (`,` `(` type($places)^ `)`)? `->` type($tile)
   }];
   let hasVerifier = 1;
 }
@@ -120,6 +128,39 @@ def Gl_StoreOp : Gl_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWri
   let assemblyFormat = [{
     $tile `,` $buffer `at` $access `(` $indices `)` (`where` $guards^ `[` $limits `]`)?
     (`cache` $cache^)? (`vector` $vector^)? attr-dict `:` type($tile) `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_ScatterOp : Gl_Op<"scatter", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "Stores a tile to computed places in global memory";
+  let description = [{
+    The reverse of `gl.gather`: where `mask` does not hold, or a guard fails, nothing is written. An element that several threads
+    hold is written once.
+
+    Constraints:
+    - C1: `access` maps the indices, the places and the tile's axes to one coordinate per axis of the buffer.
+    - C2: places are of type `index` and the mask is of type `i1`, and both have the tile's shape and layout.
+    - C3: the tile's elements are the buffer's.
+    - C4: guards come in pairs, over the dims of `access` and one symbol per limit, and do not depend on places.
+    - C5: `vector` is a power of two, at most the longest run of neighbours that the layout has in a thread's registers.
+
+    Example:
+
+    ```mlir
+    gl.scatter %t, %y at affine_map<(b, first, r, n) -> (first + r, n)>(%b)[%firsts] if %inside : tensor<2x64xi1, #blocked>
+         : tensor<2x64xf32, #blocked>, memref<?x64xf32>, (tensor<2x64xindex, #blocked>)
+    ```
+  }];
+  let arguments = (ins
+    Gl_Tile:$tile, AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Gl_Tile>:$places, Variadic<Index>:$limits,
+    Optional<Gl_Tile>:$mask, AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
+    OptionalAttr<I64Attr>:$vector
+  );
+  let assemblyFormat = [{
+    $tile `,` $buffer `at` $access `(` $indices `)` `` `[` $places `]` (`if` $mask^ `:` type($mask))?
+    (`where` $guards^ `[` $limits `]`)? (`cache` $cache^)? (`vector` $vector^)? attr-dict
+    `:` type($tile) `,` type($buffer) (`,` `(` type($places)^ `)`)?
   }];
   let hasVerifier = 1;
 }

@@ -282,25 +282,44 @@ LogicalResult LoadOp::verify() {
   return success();
 }
 
-LogicalResult GatherOp::verify() {
-  auto buffer = cast<MemRefType>(getBuffer().getType());
-  if (getCoordinates().size() != static_cast<size_t>(buffer.getRank())) // gather_c1
-    return emitOpError() << "expected " << buffer.getRank() << " coordinates into " << buffer << ", got "
-                         << getCoordinates().size();
-  auto ofElement = [&](Type element) -> Type {
-    auto tile = dyn_cast<RankedTensorType>(getResult().getType());
-    return tile ? tile.clone(element) : element;
-  };
-  Builder builder(getContext());
-  for (Value coordinate : getCoordinates()) // gather_c2
-    if (coordinate.getType() != ofElement(builder.getIndexType()))
-      return emitOpError() << "expected coordinates of type " << ofElement(builder.getIndexType()) << ", got "
-                           << coordinate.getType();
-  if (getMask().getType() != ofElement(builder.getI1Type())) // gather_c2
-    return emitOpError() << "expected a mask of type " << ofElement(builder.getI1Type()) << ", got "
-                         << getMask().getType();
-  return verifyElement(*this, getElementTypeOrSelf(getResult().getType()), buffer); // gather_c3
+/// Checks that places and a mask have an element for each of a tile's.
+static LogicalResult verifyPlaces(Operation *op, ValueRange places, Value mask, RankedTensorType tile) {
+  Builder builder(op->getContext());
+  Type ofPlaces = tile.clone(builder.getIndexType()), ofMask = tile.clone(builder.getI1Type());
+  for (Value place : places)
+    if (place.getType() != ofPlaces)
+      return op->emitOpError() << "expected places of type " << ofPlaces << ", got " << place.getType();
+  if (mask && mask.getType() != ofMask)
+    return op->emitOpError() << "expected a mask of type " << ofMask << ", got " << mask.getType();
+  return success();
 }
+
+/// Checks that guards do not depend on the places, which are the dims of `guards` from `first` on.
+static LogicalResult verifyGuardsWithout(Operation *op, std::optional<AffineMap> guards, size_t first, size_t places) {
+  for (size_t place = first; guards && place < first + places; ++place)
+    if (guards->isFunctionOfDim(place))
+      return op->emitOpError() << "expected guards over indices and axes, got one over place " << place - first;
+  return success();
+}
+
+/// The checks of a tile at computed places.
+template <typename OpT>
+static LogicalResult verifyAtPlaces(OpT op) {
+  auto tile = cast<RankedTensorType>(op.getTile().getType());
+  auto buffer = cast<MemRefType>(op.getBuffer().getType());
+  AffineMap access = op.getAccess();
+  size_t indices = op.getIndices().size(), places = op.getPlaces().size();
+  return failure(failed(verifyAccess(op, access, indices + places, tile.getRank(), buffer)) ||              // gather_c1, scatter_c1
+                 failed(verifyPlaces(op, op.getPlaces(), op.getMask(), tile)) ||                            // gather_c2, scatter_c2
+                 failed(verifyElement(op, tile.getElementType(), buffer)) ||                                // gather_c3, scatter_c3
+                 failed(verifyGuards(op, op.getGuards(), access.getNumDims(), op.getLimits().size())) ||    // gather_c4, scatter_c4
+                 failed(verifyGuardsWithout(op, op.getGuards(), indices, places)) ||                        // gather_c4, scatter_c4
+                 failed(verifyVector(op, op.getVector(), tile)));                                           // gather_c5, scatter_c5
+}
+
+LogicalResult GatherOp::verify() { return verifyAtPlaces(*this); }
+
+LogicalResult ScatterOp::verify() { return verifyAtPlaces(*this); }
 
 LogicalResult StoreOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());

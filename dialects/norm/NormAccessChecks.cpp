@@ -51,7 +51,8 @@ struct System {
 struct Access {
   Operation *op;
   unsigned buffer;
-  /// One for each axis of the buffer, over all dims of the space, and the numbers as symbols.
+  /// One for each axis of the buffer, over all dims of the space, and the numbers as symbols; null where it depends on values that the
+  /// body computes, of which nothing is known: the access itself checks those.
   SmallVector<AffineExpr> coordinates;
   /// The dims that the coordinates use.
   llvm::SmallBitVector dims;
@@ -86,9 +87,10 @@ public:
     for (size_t buffer = 0; buffer < numBuffers; ++buffer)
       if (failed(checkWritten(buffer, firstOutput && buffer >= *firstOutput)))
         return failure();
-    for (const Access &read : reads)
-      if (failed(checkBounds(read)))
-        return failure();
+    for (ArrayRef<Access> accesses : {ArrayRef(reads), ArrayRef(scatters)})
+      for (const Access &access : accesses)
+        if (failed(checkBounds(access)))
+          return failure();
     dropImplied();
     return success();
   }
@@ -152,16 +154,27 @@ private:
   LogicalResult readAccesses() {
     for (Operation &inner : body) {
       auto read = dyn_cast<ReadOp>(inner);
+      auto gather = dyn_cast<GatherOp>(inner);
       auto write = dyn_cast<WriteOp>(inner);
-      if (!read && !write)
+      auto scatter = dyn_cast<ScatterOp>(inner);
+      if (!read && !gather && !write && !scatter)
         continue;
-      AffineMap map = read ? read.getAccess() : write.getAccess();
-      Value buffer = read ? read.getBuffer() : write.getBuffer();
+      auto ofOp = [&](auto of) { return std::tuple(of.getAccess(), Value(of.getBuffer()), ValueRange(of.getIndices())); };
+      auto [map, buffer, indices] = read ? ofOp(read) : gather ? ofOp(gather) : write ? ofOp(write) : ofOp(scatter);
       Access access{&inner, cast<BlockArgument>(buffer).getArgNumber(), {}, llvm::SmallBitVector(numDims)};
       SmallVector<AffineExpr> dims;
-      for (Value index : read ? read.getIndices() : write.getIndices())
-        dims.push_back(indexExpression(cast<BlockArgument>(index).getArgNumber()));
+      llvm::SmallBitVector computed(indices.size());
+      for (auto [position, index] : llvm::enumerate(indices)) {
+        auto argument = dyn_cast<BlockArgument>(index);
+        dims.push_back(argument ? indexExpression(argument.getArgNumber()) : constant(0));
+        if (!argument)
+          computed.set(position);
+      }
       for (AffineExpr result : map.getResults()) {
+        if (llvm::any_of(computed.set_bits(), [&](unsigned position) { return result.isFunctionOfDim(position); })) {
+          access.coordinates.emplace_back();
+          continue;
+        }
         AffineExpr coordinate = result.replaceDims(dims);
         if (!coordinate.isPureAffine() || !largestFactor(coordinate))
           return inner.emitOpError() << "unsupported: a coordinate that multiplies dims, divides by a dim or has a "
@@ -171,8 +184,9 @@ private:
             access.dims.set(dim);
         access.coordinates.push_back(coordinate);
       }
-      SmallVector<Access> &accesses = read ? reads : writes;
-      bool isKnown = read && llvm::any_of(reads, [&](const Access &other) {
+      bool isRead = read || gather;
+      SmallVector<Access> &accesses = isRead ? reads : write ? writes : scatters;
+      bool isKnown = isRead && llvm::any_of(reads, [&](const Access &other) {
                        return other.buffer == access.buffer && other.coordinates == access.coordinates;
                      });
       if (!isKnown)
@@ -197,7 +211,7 @@ private:
                                          << describeBuffer(write.buffer);
     for (const Access &read : reads) {
       auto *written = llvm::find_if(writes, [&](const Access &write) { return write.buffer == read.buffer; });
-      if (written != writes.end()) { // read_c5
+      if (written != writes.end()) { // read_c5, gather_c3
         InFlightDiagnostic error = read.op->emitOpError()
                                    << "expected to read an input, got " << describeBuffer(read.buffer)
                                    << ", which is written";
@@ -208,21 +222,33 @@ private:
         return read.op->emitOpError() << "expected to read an input, got result "
                                         << describeBuffer(read.buffer);
     }
-    for (GatherOp gather : body.getOps<GatherOp>()) { // gather_c3
-      unsigned buffer = cast<BlockArgument>(gather.getBuffer()).getArgNumber();
-      auto *written = llvm::find_if(writes, [&](const Access &write) { return write.buffer == buffer; });
-      if (written != writes.end()) {
-        InFlightDiagnostic error = gather.emitOpError()
-                                   << "expected to read an input, got " << describeBuffer(buffer) << ", which is written";
-        error.attachNote(written->op->getLoc()) << "written here";
+    for (const Access &scatter : scatters) { // scatter_c3
+      for (ArrayRef<Access> others : {ArrayRef(reads), ArrayRef(writes)}) {
+        auto *other = llvm::find_if(others, [&](const Access &other) { return other.buffer == scatter.buffer; });
+        if (other == others.end())
+          continue;
+        InFlightDiagnostic error = scatter.op->emitOpError() << "expected an output that only norm.scatter accesses, got "
+                                                              << describeBuffer(scatter.buffer);
+        error.attachNote(other->op->getLoc()) << "accessed here";
         return error;
       }
+      ArrayRef<int64_t> aliases = cast<KernelOp>(op).getAliases().value_or(ArrayRef<int64_t>());
+      for (size_t i = 0; i + 1 < aliases.size(); i += 2)
+        if (aliases[i] == int64_t(scatter.buffer))
+          return scatter.op->emitOpError() << "expected an output that is not the memory of an input, got "
+                                           << describeBuffer(scatter.buffer) << ", which may be that of "
+                                           << describeBuffer(aliases[i + 1]);
+    }
+    for (const Access &gather : reads) {
+      if (!isa<GatherOp>(gather.op))
+        continue;
       // Threads overwrite elements that others still have to read.
       ArrayRef<int64_t> aliases = cast<KernelOp>(op).getAliases().value_or(ArrayRef<int64_t>());
       for (size_t i = 0; i + 1 < aliases.size(); i += 2)
-        if (aliases[i + 1] == int64_t(buffer))
-          return gather.emitOpError() << "expected an input that no result overwrites, got " << describeBuffer(buffer)
-                                      << ", which may be the memory of " << describeBuffer(aliases[i]);
+        if (aliases[i + 1] == int64_t(gather.buffer)) // gather_c3
+          return gather.op->emitOpError() << "expected an input that no result overwrites, got "
+                                          << describeBuffer(gather.buffer) << ", which may be the memory of "
+                                          << describeBuffer(aliases[i]);
     }
     return success();
   }
@@ -403,6 +429,8 @@ private:
 
   LogicalResult checkBounds(const Access &access) {
     for (auto [axis, coordinate] : llvm::enumerate(access.coordinates)) {
+      if (!coordinate)
+        continue;
       AffineExpr size = sizeOf(access.buffer, axis);
       for (bool isAbove : {false, true}) {
         Range range = rangeWithin(coordinate, access.dims);
@@ -421,7 +449,7 @@ private:
           require(range.least, constant(0), /*isEquality=*/false);
         if (canHold(access.dims))
           continue;
-        // read_c4, write_c5
+        // read_c4, write_c5, gather_c5, scatter_c5
         return access.op->emitOpError() << "expected coordinate " << axis << " to be within "
                                         << body.getArgument(access.buffer).getType() << ", got "
                                         << valueAt(coordinate, *first, numDims) << " at "
@@ -659,7 +687,7 @@ private:
   Conditions &conditions;
   SmallVector<AffineExpr> extents;
   SmallVector<Guard> guards;
-  SmallVector<Access> reads, writes;
+  SmallVector<Access> reads, writes, scatters;
 };
 
 } // namespace

@@ -230,7 +230,8 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
   let description = [{
     The value varies over the dims that the access uses, and the element is read at each of their points, whatever the
     other dims are. A kernel's inputs and outputs do not alias, so a read is not ordered with other accesses. A number
-    of type `index` that the launch passes serves as the start of a part of the buffer, where only the run knows it.
+    of type `index` that the launch passes serves as the start of a part of the buffer, where only the run knows it. At a
+    place that the kernel computes, `norm.gather` reads.
 
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
@@ -258,24 +259,41 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
   let hasVerifier = 1;
 }
 
-def Norm_GatherOp : Norm_Op<"gather", [Pure, HasParent<"KernelOp">,
+def Norm_GatherOp : Norm_Op<"gather", [Pure, AttrSizedOperandSegments, HasParent<"KernelOp">,
     TypesMatchWith<"the result is an element of the buffer", "buffer", "result",
                    "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
-  let summary = "Reads one element of a buffer at computed coordinates";
+  let summary = "Reads one element of a buffer at a place that the kernel computes";
   let description = [{
-    Each coordinate is a value, such as the label of a row. The results vary over the dims that the coordinates vary over.
-    `inside` is whether all coordinates lie within the buffer; elsewhere nothing is read and `result` is zero.
+    As `norm.read`, but an index may also be a value of the body, such as a row's label or a token's id that was read from
+    memory. The results vary over the dims of the coordinates and of the values among them.
+
+    `inside` is whether the condition holds, if there is one, and all coordinates lie within the buffer. Where it does not,
+    nothing is read and `result` is zero: memory that is read decides on no access outside of a buffer.
+
+    A row that is read at a computed place is read as fast as any other: values among the coordinates move whole rows, and
+    neighbours along a dim stay neighbours.
 
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
     - C2: the buffer is an argument of the kernel.
     - C3: the buffer is an input: nothing writes it, and no result of the kernel may be the same memory.
+    - C4: a coordinate adds multiples of computed values, and divides none.
+    - C5: a coordinate without computed values lies within the buffer, as those of `norm.read` do.
+    - C6: a constant that a coordinate divides by is positive, and no coordinate has a symbol.
 
-    Example: `%logit, %is_class = norm.gather %x[%m, %label] : memref<?x4096xbf16>`
+    Examples:
+
+    ```mlir
+    %logit, %is_class = norm.gather %x[%m, %label] : memref<?x4096xbf16>
+    %embedding, %is_known = norm.gather %table[%id, %n]              // a row for each id
+    %element, %is_there = norm.gather %packed[%first + %i] if %is_in_segment
+    ```
   }];
-  let arguments = (ins Norm_Buffer:$buffer, Variadic<Index>:$coordinates);
+  let arguments = (ins Norm_Buffer:$buffer, Variadic<Index>:$indices, Optional<I1>:$condition, AffineMapAttr:$access);
   let results = (outs Norm_Scalar:$result, I1:$inside);
-  let assemblyFormat = "$buffer `[` $coordinates `]` attr-dict custom<BufferType>(ref($buffer), type($buffer))";
+  let assemblyFormat = [{
+    $buffer `` custom<Access>($indices, $access) (`if` $condition^)? attr-dict custom<BufferType>(ref($buffer), type($buffer))
+  }];
   let hasVerifier = 1;
 }
 
@@ -286,7 +304,7 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
   let description = [{
     The element is written at each point of the dims that the access uses. It is written whatever the other dims are,
     also when one of them has no points: the value does not vary over them. Writes cover their whole buffer, so that
-    none starts at a number that only a launch knows.
+    none starts at a number that only a launch knows; `norm.scatter` writes at places that the kernel computes.
 
     With `partial` on one of its writes a buffer may have padding, elements that none of its writes reaches: they hold
     what they held before. A buffer that a launch makes, such as scratch, holds anything there. A dynamic axis ends
@@ -321,6 +339,46 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     UnitAttr:$partial
   );
   let assemblyFormat = "$value `,` $buffer `` custom<Access>($indices, $access) attr-dict custom<BufferType>(ref($buffer), type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Norm_ScatterOp : Norm_Op<"scatter", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments, HasParent<"KernelOp">,
+    TypesMatchWith<"the value is an element of the buffer", "buffer", "value",
+                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
+  let summary = "Writes one element of a buffer at a place that the kernel computes";
+  let description = [{
+    As `norm.write`, but an index may also be a value of the body, as of `norm.gather`. Where the condition does not hold, or a
+    coordinate lies outside of the buffer, nothing is written: memory that is read decides on no access outside of a buffer.
+
+    Nothing says which elements are reached. Those that none of the points reaches hold what they held before; one that several
+    points reach holds one of their values.
+
+    Constraints:
+    - C1: there is one coordinate per axis of the buffer.
+    - C2: the buffer is an argument of the kernel.
+    - C3: the buffer is an output that only `norm.scatter` accesses, and that is not the memory of an input.
+    - C4: the value varies over no dim that the coordinates and the values among them leave out.
+    - C5: a coordinate without computed values lies within the buffer, as those of `norm.write` do.
+    - C6: a coordinate adds multiples of computed values, and divides none; a constant that it divides by is positive, and it has no
+      symbol.
+
+    Example, an element of a segment of a packed batch:
+
+    ```mlir
+    norm.scatter %share, %y[%first + %i] if %is_in_segment : memref<?xf32>
+    ```
+  }];
+  let arguments = (ins
+    Norm_Scalar:$value,
+    Norm_Buffer:$buffer,
+    Variadic<Index>:$indices,
+    Optional<I1>:$condition,
+    AffineMapAttr:$access
+  );
+  let assemblyFormat = [{
+    $value `,` $buffer `` custom<Access>($indices, $access) (`if` $condition^)? attr-dict
+    custom<BufferType>(ref($buffer), type($buffer))
+  }];
   let hasVerifier = 1;
 }
 

@@ -343,7 +343,8 @@ static std::optional<size_t> dimAround(Operation *op, Value value) {
   return argument.getArgNumber() - numBuffers;
 }
 
-/// Checks shared by read and write. Only a read may be at numbers that the space takes.
+/// Checks shared by all accesses. A write is at dims alone, a read also at numbers that the space takes, and a gather or a scatter also at
+/// values that the body computes.
 static LogicalResult verifyAccess(Operation *op, Value buffer, OperandRange indices, AffineMap access) {
   if (!numDimsAround(op))
     return op->emitOpError() << "expected to stand in a norm.kernel or norm.compute";
@@ -373,15 +374,36 @@ static LogicalResult verifyAccess(Operation *op, Value buffer, OperandRange indi
 // read_c1, read_c2, read_c3, read_c6
 LogicalResult ReadOp::verify() { return verifyAccess(*this, getBuffer(), getIndices(), getAccess()); }
 
-LogicalResult GatherOp::verify() {
-  auto type = cast<ShapedType>(getBuffer().getType());
-  if (getCoordinates().size() != static_cast<size_t>(type.getRank())) // gather_c1
-    return emitOpError() << "expected " << type.getRank() << " coordinates into " << type << ", got "
-                         << getCoordinates().size();
-  auto argument = dyn_cast<BlockArgument>(getBuffer());
-  if (!argument || argument.getOwner() != (*this)->getBlock()) // gather_c2
-    return emitOpError() << "expected the buffer to be an argument of the kernel, got " << getBuffer();
+/// Checks that no computed index is under a quotient, a remainder or another product than with a constant.
+static LogicalResult verifyComputed(Operation *op, OperandRange indices, AffineMap access) {
+  for (auto [position, index] : llvm::enumerate(indices)) {
+    if (isa<BlockArgument>(index))
+      continue;
+    bool isDivided = false;
+    access.walkExprs([&, position = position](AffineExpr expression) {
+      auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+      bool isSum = expression.getKind() == AffineExprKind::Add ||
+                   (expression.getKind() == AffineExprKind::Mul && binary && isa<AffineConstantExpr>(binary.getRHS()));
+      isDivided |= binary && !isSum && binary.isFunctionOfDim(position);
+    });
+    if (isDivided)
+      return op->emitOpError() << "expected coordinates that add multiples of computed values, got one that divides or "
+                                  "multiplies "
+                               << index;
+  }
   return success();
+}
+
+// gather_c1, gather_c2, gather_c4, gather_c6
+LogicalResult GatherOp::verify() {
+  return failure(failed(verifyAccess(*this, getBuffer(), getIndices(), getAccess())) ||
+                 failed(verifyComputed(*this, getIndices(), getAccess())));
+}
+
+// scatter_c1, scatter_c2, scatter_c6
+LogicalResult ScatterOp::verify() {
+  return failure(failed(verifyAccess(*this, getBuffer(), getIndices(), getAccess())) ||
+                 failed(verifyComputed(*this, getIndices(), getAccess())));
 }
 
 // write_c1, write_c2, write_c3, write_c9
@@ -460,6 +482,20 @@ static LogicalResult verifyValues(Block &body, size_t numDims, ArrayRef<llvm::Sm
         return write.emitOpError() << "expected the access to use every dim that the value varies over, but it leaves "
                                       "out "
                                    << dimName(dim);
+      }
+    }
+    if (auto scatter = dyn_cast<ScatterOp>(op)) {
+      llvm::SmallBitVector varies(numDims);
+      for (Value value : {Value(scatter.getValue()), Value(scatter.getCondition())})
+        if (auto known = dimsOf.find(value); value && known != dimsOf.end())
+          varies |= known->second;
+      for (Value index : scatter.getIndices())
+        if (auto known = dimsOf.find(index); known != dimsOf.end())
+          varies.reset(known->second);
+      if (varies.any()) { // scatter_c4
+        BlockArgument dim = body.getArgument(firstDim + varies.find_first());
+        return scatter.emitOpError() << "expected coordinates over every dim that the value varies over, but they leave out "
+                                     << dimName(dim);
       }
     }
     for (Value result : op.getResults())

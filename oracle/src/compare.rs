@@ -11,6 +11,7 @@ use crate::problem::Problem;
 use crate::program::grid::Data;
 use crate::sample::sample;
 use crate::scaled::Scaled;
+use crate::scattered::Reached;
 use crate::tolerance::{tolerance, within};
 
 /// How an output compares with the reference.
@@ -48,11 +49,13 @@ pub struct Worst {
 }
 
 /// Compares `part` with `image`, the memory of its tensor, which was poisoned before the run. At most `rows` rows of a large part are
-/// compared; 0 compares all. Also returns whether padding among them was written.
+/// compared; 0 compares all. `reached` says which elements of a tensor at computed places several points reach: these are not compared. Also
+/// returns whether padding among them was written.
 pub(crate) fn compare(
     problem: &Problem<'_>,
     part: &Part<'_>,
     image: &Image,
+    reached: Option<&Reached>,
     rows: usize,
     random: &mut Random,
 ) -> Result<(OutputCheck, bool), OracleError> {
@@ -73,12 +76,16 @@ pub(crate) fn compare(
     for region in regions.iter().flat_map(|region| part.boxes(region)) {
         let expected = part.evaluate(layout, &region)?;
         for (index, place) in expected.places.iter().enumerate() {
+            if reached.is_some_and(|reached| reached.is_contested(*place)) {
+                found.undefined += 1;
+                continue;
+            }
             let bits = usize::try_from(*place)
                 .ok()
                 .and_then(|place| element.load(image.body(), place));
             let bits = bits.ok_or_else(|| OracleError::Unbound(part.tensor.to_owned()))?;
             let Some(verdict) = judge(element, bits, &expected.data, index, ulps) else {
-                match part.is_padding(&part.coordinates(&region, index)?) {
+                match part.is_padding(&layout.coordinates(*place)) {
                     true => is_stray |= bits != untouched,
                     false => found.undefined += 1,
                 }
@@ -93,7 +100,7 @@ pub(crate) fn compare(
                 .is_none_or(|worst| verdict.part > worst.part_of_tolerance)
             {
                 found.worst = Some(Worst {
-                    at: part.coordinates(&region, index)?,
+                    at: layout.coordinates(*place),
                     expected: verdict.expected,
                     actual: verdict.actual,
                     ulps: verdict.distance / element.ulp(verdict.expected),

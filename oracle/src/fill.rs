@@ -20,6 +20,8 @@ pub enum Fill {
     Special,
     /// Whole numbers of both signs, three quarters of them 0: sums of rows are exact, whatever their order
     Exact,
+    /// The standard normal distribution; integers ascend from 0, as the offsets of segments do, and some are equal
+    Ascending,
     /// The least finite number, the greatest one, 0 and -1, a quarter of the elements each, so that rows hold one of them alone: what
     /// a reduction begins with, or takes lanes without elements for, shows
     Identities,
@@ -107,6 +109,9 @@ pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random)
     if fill == Fill::Special && element.is_float() {
         scatter_specials(element, count, random, &mut bytes);
     }
+    if let (Fill::Ascending, Some(bits)) = (fill, element.integer_bits()) {
+        ascend(element, bits, count, random, &mut bytes);
+    }
     if fill == Fill::Identities {
         let numbers = identities(element);
         let run = count.div_ceil(numbers.len());
@@ -115,6 +120,24 @@ pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random)
     }
     bytes
 }
+
+/// Integers from 0 on, each at most [`LONGEST_STEP`] above the one before it, a third of them equal to it.
+fn ascend(element: Element, bits: u32, count: usize, random: &mut Random, bytes: &mut Vec<u8>) {
+    let most = i64::MAX >> (64 - bits);
+    let mut next = 0_i64;
+    bytes.clear();
+    for _ in 0..count {
+        element.store(element.wrap_integer(next) as u64, bytes);
+        let step = match random.below(3) {
+            0 => 0,
+            _ => random.below(LONGEST_STEP) as i64 + 1,
+        };
+        next = (next + step).min(most);
+    }
+}
+
+/// The longest step of [`Fill::Ascending`].
+const LONGEST_STEP: u64 = 40;
 
 /// The numbers of [`Fill::Identities`].
 fn identities(element: Element) -> [u64; 4] {
@@ -145,7 +168,7 @@ fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
     // A number beyond the range of an 8-bit float becomes its largest, not NaN.
     element.encode_float(element.narrow(match fill {
         // The last two fills overwrite some or all of these numbers.
-        Fill::Normal | Fill::Special | Fill::Identities => random.normal(),
+        Fill::Normal | Fill::Special | Fill::Ascending | Fill::Identities => random.normal(),
         Fill::Ones => 1.0,
         Fill::Offset => 1000.0 + random.normal(),
         Fill::Small => 1e-3 * random.normal(),
@@ -203,6 +226,19 @@ mod tests {
         (0..count)
             .map(|index| element.decode_float(element.load(&bytes, index).unwrap()))
             .collect()
+    }
+
+    #[test]
+    fn ascending_integers_are_offsets_of_segments() {
+        let bytes = generate(Element::I32, 100, Fill::Ascending, &mut Random::new(1));
+        let offsets: Vec<i64> = bytes
+            .chunks_exact(4)
+            .map(|bytes| i64::from(i32::from_le_bytes(bytes.try_into().unwrap())))
+            .collect();
+        assert_eq!(offsets[0], 0);
+        let steps: Vec<i64> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(steps.iter().all(|step| (0..=LONGEST_STEP as i64).contains(step)));
+        assert!(steps.contains(&0) && steps.iter().any(|step| *step > 0));
     }
 
     #[test]

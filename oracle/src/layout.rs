@@ -22,6 +22,21 @@ impl Layout {
         })
     }
 
+    /// The coordinates of the element at an offset, in elements, of a layout whose elements do not overlap.
+    pub fn coordinates(&self, offset: i64) -> Vec<i64> {
+        let mut axes: Vec<usize> = (0..self.shape.len())
+            .filter(|axis| self.shape[*axis] > 1)
+            .collect();
+        axes.sort_by_key(|axis| std::cmp::Reverse(self.strides[*axis]));
+        let mut coordinates = vec![0; self.shape.len()];
+        let mut rest = offset;
+        for axis in axes {
+            let stride = self.strides[axis].max(1);
+            (coordinates[axis], rest) = (rest / stride, rest % stride);
+        }
+        coordinates
+    }
+
     /// How many elements lie from the first to the last, holes between them included; 0 for an empty tensor, `None`
     /// if that does not fit in 64 bits or a stride is negative.
     pub fn span(&self) -> Option<i64> {
@@ -44,6 +59,16 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_offset_has_the_coordinates_of_its_element() {
+        let transposed = Layout {
+            shape: vec![3, 1, 4],
+            strides: vec![1, 7, 5],
+        };
+        assert_eq!(transposed.coordinates(2 + 3 * 5), [2, 0, 3]);
+        assert_eq!(transposed.coordinates(0), [0, 0, 0]);
+    }
 
     #[test]
     fn a_span_includes_holes() {

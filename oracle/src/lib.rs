@@ -20,6 +20,7 @@ mod report;
 mod rounding;
 mod sample;
 pub mod scaled;
+mod scattered;
 pub mod sharded;
 mod stored;
 pub mod tensor;

@@ -1,17 +1,13 @@
 //! A part of an output: the elements that one statement computes, over a space that can be cut into boxes.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
-
-use norma_bundle::Expression;
-use norma_bundle::program::{dim_of_symbol, dims_of_access};
 
 use crate::error::OracleError;
 use crate::layout::Layout;
 use crate::named::Formula;
 use crate::program::Evaluator;
-use crate::program::evaluate::{Ranges, Write, extents_of};
+use crate::program::evaluate::{Ranges, Target, Write, extents_of};
 use crate::program::grid::{Data, offsets};
 use crate::tensor::Tensor;
 
@@ -128,17 +124,12 @@ impl Part<'_> {
         Ok(match &self.source {
             Source::Program { evaluator, write } => {
                 let data = evaluator.stored(write, region)?.data;
-                let places = evaluator.stored_offsets(write, layout, region)?;
-                match evaluator.existing(&write.dims, region)? {
-                    None => Elements { data, places },
-                    Some(existing) => {
-                        let kept = kept(&existing);
-                        Elements {
-                            data: data.gather(&kept),
-                            places: kept.iter().map(|place| places[*place as usize]).collect(),
-                        }
-                    }
-                }
+                let (points, places) = evaluator.stored_at(write, layout, region)?;
+                let data = match points {
+                    None => data,
+                    Some(points) => data.gather(&points),
+                };
+                Elements { data, places }
             }
             Source::Named { formula, result } => Elements {
                 data: formula.evaluate(result, region),
@@ -153,34 +144,20 @@ impl Part<'_> {
         })
     }
 
-    /// The coordinates, in the tensor, of element `index` of the result of [`Self::evaluate`] for `region`.
-    pub(crate) fn coordinates(&self, region: &Ranges, index: usize) -> Result<Vec<i64>, OracleError> {
-        let dims = self.dims();
-        let existing = match &self.source {
-            Source::Program { evaluator, write } => evaluator.existing(&write.dims, region)?,
-            _ => None,
-        };
-        let mut rest = match existing {
-            Some(existing) => kept(&existing).get(index).map_or(index, |place| *place as usize),
-            None => index,
-        };
-        let mut point: BTreeMap<usize, i64> = BTreeMap::new();
-        for (dim, extent) in dims.iter().zip(extents_of(&dims, region)).rev() {
-            point.insert(*dim, region[*dim].start + (rest % extent) as i64);
-            rest /= extent;
+    /// Whether the kernel computes where the elements lie.
+    pub(crate) fn is_at_computed_places(&self) -> bool {
+        match &self.source {
+            Source::Program { write, .. } => matches!(write.target, Target::Computed { .. }),
+            _ => false,
         }
-        let Source::Program { evaluator, write } = &self.source else {
-            return Ok(point.into_values().collect());
-        };
-        let bindings = |name: &str| match dim_of_symbol(name) {
-            Some(dim) => point.get(&dim).copied(),
-            None => evaluator.sizes.get(name).copied(),
-        };
-        let coordinates = write
-            .access
-            .iter()
-            .map(|coordinate| coordinate.evaluate(&bindings));
-        Ok(coordinates.collect::<Result<_, _>>()?)
+    }
+
+    /// The offsets in the tensor's memory, in elements, that a part of a program reaches within `region`; none for another part.
+    pub(crate) fn places(&self, layout: &Layout, region: &Ranges) -> Result<Vec<i64>, OracleError> {
+        match &self.source {
+            Source::Program { evaluator, write } => Ok(evaluator.stored_at(write, layout, region)?.1),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// Whether the element at `coordinates` of the tensor is padding, which nothing writes.
@@ -198,33 +175,40 @@ impl Part<'_> {
             return Ok(self.extents());
         };
         let whole = self.whole();
-        let reach = |coordinate: &Expression| -> Result<i64, OracleError> {
-            // A layout of one unbounded dim, in which a coordinate is its own offset.
-            let line = Layout {
-                shape: vec![i64::MAX],
-                strides: vec![1],
+        // A layout of one unbounded dim, in which a coordinate is its own offset.
+        let line = Layout {
+            shape: vec![i64::MAX],
+            strides: vec![1],
+        };
+        let reach = |target: Target<'_>| -> Result<i64, OracleError> {
+            let of_axis = Write {
+                target,
+                ..write.clone()
             };
-            let access = std::slice::from_ref(coordinate);
-            let mut places = evaluator.offsets(access, write.tensor, &line, &whole)?;
-            if let Some(existing) = evaluator.existing(&dims_of_access(access), &whole)? {
-                places = kept(&existing)
-                    .iter()
-                    .map(|place| places[*place as usize])
-                    .collect();
-            }
+            let (_, places) = evaluator.stored_at(&of_axis, &line, &whole)?;
             Ok(places.into_iter().max().map_or(0, |last| last + 1))
         };
-        write.access.iter().map(reach).collect()
+        match &write.target {
+            Target::Affine(access) => {
+                let axes = access.iter().map(std::slice::from_ref);
+                axes.map(|axis| reach(Target::Affine(axis))).collect()
+            }
+            Target::Computed {
+                step,
+                coordinates,
+                condition,
+            } => {
+                let (step, condition) = (*step, *condition);
+                let axes = coordinates.iter().map(std::slice::from_ref);
+                let target = |coordinates| Target::Computed {
+                    step,
+                    coordinates,
+                    condition,
+                };
+                axes.map(|axis| reach(target(axis))).collect()
+            }
+        }
     }
-}
-
-/// The positions of the points that exist.
-fn kept(existing: &[bool]) -> Vec<i64> {
-    let points = (0..).zip(existing);
-    points
-        .filter(|(_, exists)| **exists)
-        .map(|(place, _)| place)
-        .collect()
 }
 
 #[cfg(test)]

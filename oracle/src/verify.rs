@@ -11,6 +11,7 @@ use crate::evaluation::Evaluation;
 use crate::fill::Random;
 use crate::memory::{Images, elements_of, has_unwritten, holes_are_intact};
 use crate::problem::Problem;
+use crate::scattered::Reached;
 use crate::tensor::Tensor as Bound;
 
 /// The memory before and after a run. Outputs start out poisoned, see [`crate::memory`].
@@ -122,7 +123,21 @@ pub fn verify(problem: &Problem<'_>, run: Run<'_>, sampling: Sampling) -> Result
                 .after
                 .get(part.tensor)
                 .ok_or_else(|| OracleError::Unbound(part.tensor.to_owned()))?;
-            let (check, is_stray) = compare(problem, part, image, sampling.rows, &mut random)?;
+            let layout = &problem.layouts[part.tensor];
+            let parts = evaluation
+                .parts
+                .iter()
+                .filter(|other| other.tensor == part.tensor);
+            let reached = Reached::by(&parts.collect::<Vec<_>>(), layout)?;
+            let element = problem.element(part.tensor)?;
+            if reached
+                .as_ref()
+                .is_some_and(|reached| !reached.leaves_others(image, element, layout))
+            {
+                found.stray_writes.push(part.tensor.to_owned());
+            }
+            let (check, is_stray) =
+                compare(problem, part, image, reached.as_ref(), sampling.rows, &mut random)?;
             if is_stray {
                 found.stray_writes.push(check.tensor.clone());
             }

@@ -4,7 +4,7 @@
 //! - `quotient_form`: affine expressions as sums with quotients; `divisibility`: divisors of scalars, forms and addresses; `bounds`: ranges
 //!   of scalars; `scalars`: how the latter two trace a scalar to its definition.
 //! - `steps`: scalars of a loop body as they are in another step of the loop, and loads that an earlier step may issue.
-//! - `tile_layouts`: tiles in other layouts.
+//! - `steady`: along which axes a tile of computed numbers is the same; `tile_layouts`: tiles in other layouts.
 //! - `exchanged`: tiles that threads exchange through shared memory without bank conflicts.
 //! - `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up at the start of a kernel.
 //! - `hand_over`: the arithmetic of registers that producer warps hand to consumers.
@@ -32,6 +32,7 @@ pub(crate) mod quotient_form;
 mod scalars;
 pub(crate) mod shared_memory;
 pub(crate) mod specialize_warps;
+mod steady;
 pub(crate) mod steps;
 pub(crate) mod tensor_maps;
 mod tile_layouts;

@@ -297,3 +297,32 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// Places and a mask that are the same along rows move whole vectors; those of each element, single ones.
+// CHECK-LABEL: gpu.func @places
+// CHECK: gl.gather {{.*}} vector 8 :
+// CHECK: gl.scatter {{.*}} vector 8 :
+// CHECK: gl.gather {{.*}} vector 1 :
+// CHECK: gl.gather {{.*}} vector 1 :
+#rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
+#row = #gl.slice<axis = 1, parent = #rows>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>
+gpu.module @kernels {
+  gpu.func @places(%x: memref<?x2048xbf16>, %y: memref<?x2048xbf16>, %ids: tensor<1xindex, #row>, %most: tensor<1xindex, #row>,
+                   %own: tensor<1x2048xindex, #rows>, %known: tensor<1x2048xi1, #rows>) kernel attributes {gl.launch = #launch} {
+    %places = gl.broadcast %ids axis 1 : tensor<1xindex, #row> -> tensor<1x2048xindex, #rows>
+    %inside = arith.cmpi ult, %ids, %most : tensor<1xindex, #row>
+    %mask = gl.broadcast %inside axis 1 : tensor<1xi1, #row> -> tensor<1x2048xi1, #rows>
+    %t = gl.gather %x at affine_map<(id, r, n) -> (id, n)>()[%places] if %mask : tensor<1x2048xi1, #rows>
+        : memref<?x2048xbf16>, (tensor<1x2048xindex, #rows>) -> tensor<1x2048xbf16, #rows>
+    gl.scatter %t, %y at affine_map<(id, r, n) -> (id * 2 + r, n)>()[%places] if %mask : tensor<1x2048xi1, #rows>
+        : tensor<1x2048xbf16, #rows>, memref<?x2048xbf16>, (tensor<1x2048xindex, #rows>)
+    %u = gl.gather %x at affine_map<(id, r, n) -> (id, n)>()[%own] : memref<?x2048xbf16>, (tensor<1x2048xindex, #rows>) -> tensor<1x2048xbf16, #rows>
+    %v = gl.gather %x at affine_map<(id, r, n) -> (id, n)>()[%places] if %known : tensor<1x2048xi1, #rows>
+        : memref<?x2048xbf16>, (tensor<1x2048xindex, #rows>) -> tensor<1x2048xbf16, #rows>
+    "test.use"(%u, %v) : (tensor<1x2048xbf16, #rows>, tensor<1x2048xbf16, #rows>) -> ()
+    gpu.return
+  }
+}

@@ -225,3 +225,23 @@ norm.kernel @row_needed_later(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
   %11 = arith.addf %10, %1 : f32
   norm.write %11, %y[%m, %t] : memref<?x64xf32>
 }
+
+// -----
+
+// A row at a computed place is kept as any other row is, and whether it was read needs no copy.
+// CHECK: norm.kernel @gathered(
+// CHECK: %[[X:.*]], %[[INSIDE:.*]] = norm.gather
+// CHECK-NEXT: %[[C:.*]] = norm.cache %[[X]] in register : f32
+// CHECK: %[[SUM:.*]] = norm.reduce add %[[X]]
+// CHECK-NEXT: %[[Q:.*]] = arith.divf %[[C]], %[[SUM]]
+// CHECK-NEXT: arith.select %[[INSIDE]], %[[Q]], %[[SUM]]
+norm.kernel @gathered(%i: memref<?xi32>, %x: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%b = dim(%i, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %i[%b] : memref<?xi32>
+  %1 = arith.index_cast %0 : i32 to index
+  %2, %3 = norm.gather %x[%1, %t] : memref<?x64xf32>
+  %4 = norm.reduce add %2 over(%t) : f32
+  %5 = arith.divf %2, %4 : f32
+  %6 = arith.select %3, %5, %4 : f32
+  norm.write %6, %y[%b, %t] : memref<?x64xf32>
+}

@@ -288,3 +288,30 @@ norm.kernel @with_gaps(%x: memref<8x384xf32>, %y: memref<8x32x10xf32>) space(%n 
   %0 = norm.read %x[%n, %g * 12 + %c] : memref<8x384xf32>
   norm.write %0, %y[%n, %g, %c] : memref<8x32x10xf32>
 }
+
+// -----
+
+// Rows at the ids of two dims have one dim, unless one of them is added to the computed place, which the access checks.
+// CHECK-LABEL: norm.kernel @ids_of_two_dims(
+// CHECK-SAME: %[[IDS:.*]]: memref<?xi32>, %[[X:.*]]: memref<?x8xf32>, %[[Y:.*]]: memref<?x8xf32>) space(%[[M:.*]] = dim(%[[IDS]], 0), %[[N:.*]] = 8)
+// CHECK: norm.gather %[[X]][%[[ID:.*]], %[[N]]] : memref<?x8xf32>
+// CHECK-LABEL: norm.kernel @runs_of_two_dims(
+// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0), %[[I:.*]] = 4, %[[N:.*]] = 8)
+// CHECK: norm.gather %{{.*}}[%{{.*}} + %[[I]], %[[N]]] : memref<?x8xf32>
+func.func @ids(%i: memref<?x4xi32>, %x: memref<?x8xf32>, %y: memref<?x4x8xf32>, %l: memref<?xi32>) {
+  norm.launch @ids_of_two_dims(%i, %x, %y) : memref<?x4xi32>, memref<?x8xf32>, memref<?x4x8xf32>
+  norm.launch @runs_of_two_dims(%l, %x, %y) : memref<?xi32>, memref<?x8xf32>, memref<?x4x8xf32>
+  return
+}
+norm.kernel @ids_of_two_dims(%i: memref<?x4xi32>, %x: memref<?x8xf32>, %y: memref<?x4x8xf32>) space(%a = dim(%i, 0), %b = 4, %n = 8) {
+  %0 = norm.read %i[%a, %b] : memref<?x4xi32>
+  %1 = arith.index_cast %0 : i32 to index
+  %2, %3 = norm.gather %x[%1, %n] : memref<?x8xf32>
+  norm.write %2, %y[%a, %b, %n] : memref<?x4x8xf32>
+}
+norm.kernel @runs_of_two_dims(%l: memref<?xi32>, %x: memref<?x8xf32>, %y: memref<?x4x8xf32>) space(%a = dim(%l, 0), %i = 4, %n = 8) {
+  %0 = norm.read %l[%a] : memref<?xi32>
+  %1 = arith.index_cast %0 : i32 to index
+  %2, %3 = norm.gather %x[%1 + %i, %n] : memref<?x8xf32>
+  norm.write %2, %y[%a, %i, %n] : memref<?x4x8xf32>
+}

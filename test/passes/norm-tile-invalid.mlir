@@ -639,3 +639,32 @@ norm.kernel @mapped_of_one_row(%x: memref<?x64xf32, strided<[0, 1]>>, %y: memref
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
 }
+
+// -----
+
+// expected-error @+1 {{unsupported: keep = [shared] of buffer 1, which is read at computed places; supported: registers, l1, l2 and none}}
+norm.kernel @gathered_in_shared_memory(%i: memref<?xi32>, %x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%i, 0), %n = 64)
+    align(16, 16, 16) schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [register, shared, register], bring = cp_async>) {
+  %0 = norm.read %i[%m] : memref<?xi32>
+  %1 = arith.index_cast %0 : i32 to index
+  %2, %3 = norm.gather %x[%1, %n] : memref<?x64xf32>
+  %4 = norm.reduce add %2 over(%n) : f32
+  %5 = arith.divf %2, %4 : f32
+  norm.write %5, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: aligned_dim = 1 along which a computed place is accessed; supported: accesses at dims and numbers}}
+norm.kernel @gathered_along_an_aligned_dim(%i: memref<?xi32>, %x: memref<?x67xf32>, %y: memref<?x67xf32>, %z: memref<?x67xf32>)
+    space(%m = dim(%i, 0), %n = 67) align(16, 16, 16, 16)
+    schedule(#norm.schedule<spread = [[grid], [register(2), lane(32), vector(4)]], aligned_dim = 1>) {
+  %0 = norm.read %i[%m] : memref<?xi32>
+  %1 = arith.index_cast %0 : i32 to index
+  %2, %3 = norm.gather %x[%1, %n] : memref<?x67xf32>
+  %4 = norm.read %y[%m, %n] : memref<?x67xf32>
+  %5 = norm.reduce add %4 over(%n) : f32
+  %6 = arith.divf %4, %5 : f32
+  %7 = arith.addf %2, %6 : f32
+  norm.write %7, %z[%m, %n] : memref<?x67xf32>
+}

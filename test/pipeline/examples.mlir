@@ -8,6 +8,7 @@
 // RUN: norma-sim %examples/cumsum.mlir --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/distillation.mlir --function distillation --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/distillation.mlir --function distillation_grad --size m=3 --seeds 1 | FileCheck %s
+// RUN: norma-sim %examples/embedding_rms_norm.mlir --size token=3 --size vocabulary=40 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/eps_at_run_time.mlir --size m=3 --scalar eps=1e-3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/gated_norm.mlir --function gated_norm --size m=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/gated_norm.mlir --function gated_norm_grad --size m=2 --seeds 1 | FileCheck %s
@@ -18,6 +19,7 @@
 // RUN: norma-sim %examples/layer_norm.mlir --function layer_norm_grad --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/log_sum_exp.mlir --size m=3 --fill large --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/masked_softmax.mlir --size m=2 --seeds 1 | FileCheck %s
+// RUN: norma-sim %examples/packed_softmax.mlir --size token=100 --size ends=7 --fill ascending --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/qk_norm_rotary.mlir --size token=2 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/qkv_norm.mlir --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/quantize_both_ways.mlir --size m=50 --size blocks=2 --seeds 1 | FileCheck %s

@@ -12,7 +12,7 @@
 
 // Several rows a CTA: each thread's rows have labels of their own.
 // GL-LABEL: gpu.func @rows
-// GL: gl.gather %{{.*}}[%{{.*}}, %{{.*}}] if %{{.*}} : memref<?x64xbf16>, (tensor<
+// GL: gl.gather %{{.*}}[%{{.*}}] if %{{.*}} : {{.*}} : memref<?x64xbf16>, (tensor<
 // GL-LABEL: gpu.func @tables
 // GL: gl.gather
 func.func @rows(%x: memref<?x64xbf16> {norm.name = "x", norm.sizes = ["m", ""]}, %l: memref<?xi8> {norm.name = "l"}, %y: memref<?xf32> {norm.name = "y", norm.output}) {

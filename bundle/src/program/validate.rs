@@ -59,15 +59,7 @@ impl Program {
             let error = |message: String| ProgramError { step: index, message };
             let fail = |message: String| Err(error(message));
             let known = types.len();
-            let operands: &[Value] = match step {
-                Step::Op(operation) => &operation.operands,
-                Step::Reduce { operands, .. } => operands,
-                Step::Scan { operand, .. } | Step::Nth { operand, .. } => std::slice::from_ref(operand),
-                Step::Write { value, .. } => std::slice::from_ref(value),
-                Step::Gather { coordinates, .. } => coordinates,
-                _ => &[],
-            };
-            if let Some(operand) = operands.iter().find(|operand| **operand >= known) {
+            if let Some(operand) = step.operands().find(|operand| *operand >= known) {
                 return fail(format!("expected a value below {known}, got {operand}"));
             }
             let ordered: &[usize] = match step {
@@ -96,19 +88,21 @@ impl Program {
                 Step::Gather {
                     tensor,
                     coordinates,
+                    condition,
                     element,
                 } => {
                     let declared = scope.read(tensor).map_err(error)?;
-                    if declared.rank != coordinates.len() {
-                        let (expected, got) = (declared.rank, coordinates.len());
-                        return fail(format!("expected {expected} coordinates, got {got}"));
-                    }
-                    if declared.element != *element {
-                        return fail(format!("expected type {}, got {element}", declared.element));
-                    }
-                    if let Some(other) = coordinates.iter().find(|value| types[**value] != Element::I64) {
-                        return fail(format!("expected coordinates of type i64, got {}", types[*other]));
-                    }
+                    check_computed(declared, &types, coordinates, *condition, *element).map_err(error)?;
+                }
+                Step::Scatter {
+                    value,
+                    tensor,
+                    coordinates,
+                    condition,
+                } => {
+                    let declared = scope.write(tensor).map_err(error)?;
+                    check_computed(declared, &types, coordinates, *condition, types[*value])
+                        .map_err(error)?;
                 }
                 Step::Write {
                     value,
@@ -222,6 +216,30 @@ impl Program {
             }
         }
         Ok(())
+    }
+}
+
+/// Checks an access at computed coordinates, given the types of all values so far.
+fn check_computed(
+    declared: Declared,
+    types: &[Element],
+    coordinates: &[Value],
+    condition: Option<Value>,
+    element: Element,
+) -> Result<(), String> {
+    if declared.rank != coordinates.len() {
+        let (expected, got) = (declared.rank, coordinates.len());
+        return Err(format!("expected {expected} coordinates, got {got}"));
+    }
+    if declared.element != element {
+        return Err(format!("expected type {}, got {element}", declared.element));
+    }
+    if let Some(other) = coordinates.iter().find(|value| types[**value] != Element::I64) {
+        return Err(format!("expected coordinates of type i64, got {}", types[*other]));
+    }
+    match condition.filter(|value| types[*value] != Element::I1) {
+        Some(other) => Err(format!("expected a condition of type i1, got {}", types[other])),
+        None => Ok(()),
     }
 }
 

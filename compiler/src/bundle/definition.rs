@@ -131,7 +131,9 @@ impl Names<'_> {
                         .iter_mut()
                         .for_each(|index| *index = self.expression(index));
                 }
-                Step::Gather { tensor, .. } => *tensor = self.tensor(tensor)?,
+                Step::Gather { tensor, .. } | Step::Scatter { tensor, .. } => {
+                    *tensor = self.tensor(tensor)?
+                }
                 Step::Size { value } => *value = self.expression(value),
                 _ => {}
             }

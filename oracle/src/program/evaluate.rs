@@ -28,10 +28,26 @@ pub struct Write<'a> {
     pub value: Value,
     /// The output tensor.
     pub tensor: &'a str,
-    /// One coordinate per dim of the tensor.
-    pub access: &'a [Expression],
+    /// Where it is stored.
+    pub target: Target<'a>,
     /// The dims of the space that the store varies over, ascending.
     pub dims: Vec<usize>,
+}
+
+/// Where a store writes.
+#[derive(Clone, Debug)]
+pub enum Target<'a> {
+    /// At coordinates over dims, one per dim of the tensor.
+    Affine(&'a [Expression]),
+    /// At computed coordinates, where a condition holds and all of them lie within the tensor.
+    Computed {
+        /// The step that stores.
+        step: usize,
+        /// One per dim of the tensor.
+        coordinates: &'a [Value],
+        /// Without one, it holds.
+        condition: Option<Value>,
+    },
 }
 
 /// A program with its sizes, scalars and inputs bound.
@@ -117,7 +133,7 @@ impl<'a> Evaluator<'a> {
 
     /// The program's stores, in order.
     pub fn writes(&self) -> Vec<Write<'a>> {
-        let write = |step: &'a Step| match step {
+        let write = |(index, step): (usize, &'a Step)| match step {
             Step::Write {
                 value,
                 tensor,
@@ -130,13 +146,28 @@ impl<'a> Evaluator<'a> {
                 Some(Write {
                     value: *value,
                     tensor,
-                    access,
+                    target: Target::Affine(access),
                     dims,
                 })
             }
+            Step::Scatter {
+                value,
+                tensor,
+                coordinates,
+                condition,
+            } => Some(Write {
+                value: *value,
+                tensor,
+                target: Target::Computed {
+                    step: index,
+                    coordinates,
+                    condition: *condition,
+                },
+                dims: union(&self.dims, &step.operands().collect::<Vec<_>>()),
+            }),
             _ => None,
         };
-        self.program.steps.iter().filter_map(write).collect()
+        self.program.steps.iter().enumerate().filter_map(write).collect()
     }
 
     /// The values that `write` stores within `region` over all of `write.dims`, before they are rounded to the tensor's type, those at
@@ -160,19 +191,60 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The memory offsets, in elements, that `write` stores to within `region`, in the order of [`Self::stored`]; 0 at points that do not
-    /// exist.
+    /// The points within `region` at which `write` stores anything, as positions in the order of [`Self::stored`], or `None` for all of
+    /// them; and the memory offsets that it stores to there, in elements.
     ///
     /// # Errors
-    /// A coordinate outside of the tensor.
-    pub fn stored_offsets(
+    /// A coordinate over dims that is outside of the tensor, or a computed one that the program leaves open.
+    pub fn stored_at(
         &self,
         write: &Write<'_>,
         layout: &Layout,
         region: &Ranges,
+    ) -> Result<(Option<Vec<i64>>, Vec<i64>), OracleError> {
+        let (offsets, is_inside) = match write.target {
+            Target::Affine(access) => (self.stored_offsets(write, access, layout, region)?, None),
+            Target::Computed {
+                step,
+                coordinates,
+                condition,
+            } => {
+                let found = self.places(
+                    step,
+                    (coordinates, condition),
+                    layout,
+                    (&write.dims, region),
+                    &mut Cache::new(),
+                )?;
+                if found.is_open.contains(&true) {
+                    return Err(OracleError::Kind(step));
+                }
+                (found.offsets, Some(found.is_inside))
+            }
+        };
+        let existing = self.existing(&write.dims, region)?;
+        if existing.is_none() && is_inside.is_none() {
+            return Ok((None, offsets));
+        }
+        let holds = |flags: &Option<Vec<bool>>, point: usize| flags.as_ref().is_none_or(|flags| flags[point]);
+        let is_stored = |point: &usize| holds(&existing, *point) && holds(&is_inside, *point);
+        let points: Vec<usize> = (0..offsets.len()).filter(is_stored).collect();
+        let offsets = points.iter().map(|point| offsets[*point]).collect();
+        let points = points.into_iter().map(|point| point as i64);
+        Ok((Some(points.collect()), offsets))
+    }
+
+    /// The memory offsets, in elements, of an access of `write` within `region`, in the order of [`Self::stored`]; 0 at points that do not
+    /// exist.
+    fn stored_offsets(
+        &self,
+        write: &Write<'_>,
+        access: &[Expression],
+        layout: &Layout,
+        region: &Ranges,
     ) -> Result<Vec<i64>, OracleError> {
-        let dims = dims_of_access(write.access);
-        let found = self.offsets(write.access, write.tensor, layout, region)?;
+        let dims = dims_of_access(access);
+        let found = self.offsets(access, write.tensor, layout, region)?;
         let grid = Grid {
             extents: extents_of(&dims, region),
             dims,

@@ -108,7 +108,7 @@ impl Evaluator<'_> {
                 cache.insert((first + 1, key.1.clone()), Rc::new(inside));
                 return cache.get(&key).cloned().ok_or(OracleError::Kind(step));
             }
-            Step::Write { .. } => return Err(OracleError::Kind(step)),
+            Step::Write { .. } | Step::Scatter { .. } => return Err(OracleError::Kind(step)),
         };
         let grid = Rc::new(grid);
         cache.insert(key, Rc::clone(&grid));

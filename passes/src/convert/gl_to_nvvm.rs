@@ -26,10 +26,12 @@ mod narrow;
 mod packed;
 mod params;
 mod partitions;
+mod places;
 mod reduce;
 mod redux;
 mod reshape;
 mod scan;
+mod scatter;
 mod shared;
 mod shuffle;
 mod tensor;
@@ -64,10 +66,11 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 51] = [
+const PATTERNS: [(&str, Pattern); 52] = [
     ("gl.load", global::load),
     ("gl.gather", gather::gather),
     ("gl.store", global::store),
+    ("gl.scatter", scatter::scatter),
     ("gl.reduce", reduce::reduce),
     ("gl.warp_reduce", reduce::warp_reduce),
     ("gl.scan", scan::scan),

@@ -1,5 +1,5 @@
-//! Analysis of the addresses of `gl.load`, `gl.store` and `gl.async_copy`: the strides between elements, and how many elements
-//! one instruction may move (the vector width).
+//! Analysis of the addresses of `gl.load`, `gl.gather`, `gl.store`, `gl.scatter` and `gl.async_copy`: the strides between elements,
+//! and how many elements one instruction may move (the vector width).
 //!
 //! A vector of n elements is n consecutive registers of each thread that hold consecutive elements in memory, from an address
 //! that is a multiple of the vector's size. The address is a sum of terms: the base, and strides times constants, indices,
@@ -13,7 +13,7 @@ mod runs;
 
 use melior::ir::{AffineMap, OperationRef, Type, Value, ValueLike, attribute::DenseI64ArrayAttribute};
 use norma_dialects::{
-    gl::{AsyncCopyOp, GatherOp, LoadOp, StoreOp},
+    gl::{AsyncCopyOp, GatherOp, LoadOp, ScatterOp, StoreOp},
     op_name,
 };
 use norma_layout::LinearLayout;
@@ -24,6 +24,7 @@ use super::{
     divisibility,
     quotient_form::{Quotient, QuotientForm},
     shared_memory,
+    steady::is_steady,
 };
 pub use address::address_divisor;
 use address::{Address, power_of_two_in};
@@ -35,10 +36,12 @@ pub struct Access<'c, 'a> {
     buffer: Value<'c, 'a>,
     map: AffineMap<'c>,
     guards: Option<AffineMap<'c>>,
-    /// A divisor of each index.
+    /// A divisor of each index, and of each computed place.
     indices: Vec<i64>,
     /// A divisor of each limit of the guards.
     limits: Vec<i64>,
+    /// The tiles of numbers that move elements, and of truth values that mask them, which have to be the same within a vector.
+    steady: Vec<Value<'c, 'a>>,
     /// Whether the aligned words around its elements may be read as a whole: nothing writes the buffer during the kernel, and
     /// only its outermost size decides where it ends.
     is_covered_by_words: bool,
@@ -50,9 +53,11 @@ const WORTH_COVERING: i64 = 4;
 const SHORTEST_WORD: i64 = 4;
 
 impl<'c, 'a> Access<'c, 'a> {
-    /// Returns the tile that `op` loads or stores and its addressing; `None` if `op` is neither a load nor a store, or has a
-    /// vector already.
+    /// Returns the tile that `op` loads or stores and its addressing; `None` if `op` is no load, gather, store or scatter, or
+    /// has a vector already.
     pub fn of(op: OperationRef<'c, 'a>) -> Result<Option<(Value<'c, 'a>, Self)>, PassError<'c>> {
+        let mut steady = Vec::new();
+        let mut places = 0;
         let (tile, buffer, map, guards, indices, limits, vector) = if let Some(load) = LoadOp::from_op(op) {
             let (indices, limits) = (load.indices(), load.limits());
             let (buffer, map) = (load.buffer()?, load.access()?);
@@ -64,6 +69,36 @@ impl<'c, 'a> Access<'c, 'a> {
                 indices,
                 limits,
                 load.vector(),
+            )
+        } else if let Some(gather) = GatherOp::from_op(op) {
+            steady = gather.places();
+            places = steady.len();
+            steady.extend(gather.mask());
+            let (indices, limits) = (gather.indices(), gather.limits());
+            let (buffer, map) = (gather.buffer()?, gather.access()?);
+            (
+                gather.tile()?,
+                buffer,
+                map,
+                gather.guards(),
+                indices,
+                limits,
+                gather.vector(),
+            )
+        } else if let Some(scatter) = ScatterOp::from_op(op) {
+            steady = scatter.places();
+            places = steady.len();
+            steady.extend(scatter.mask());
+            let (indices, limits) = (scatter.indices(), scatter.limits());
+            let (buffer, map) = (scatter.buffer()?, scatter.access()?);
+            (
+                scatter.tile()?,
+                buffer,
+                map,
+                scatter.guards(),
+                indices,
+                limits,
+                scatter.vector(),
             )
         } else if let Some(store) = StoreOp::from_op(op) {
             let (indices, limits) = (store.indices(), store.limits());
@@ -83,13 +118,17 @@ impl<'c, 'a> Access<'c, 'a> {
         if vector.is_some() {
             return Ok(None);
         }
+        let mut indices = divisors(indices);
+        // Nothing is known of a place.
+        indices.extend(std::iter::repeat_n(1, places));
         let access = Self {
             element: types::element(tile.r#type()),
             buffer,
             map,
             guards,
-            indices: divisors(indices),
+            indices,
             limits: divisors(limits),
+            steady,
             is_covered_by_words: LoadOp::from_op(op).is_some()
                 && is_only_read(buffer)
                 && has_static_end(buffer),
@@ -106,6 +145,7 @@ impl<'c, 'a> Access<'c, 'a> {
             guards: copy.guards(),
             indices: divisors(copy.indices()),
             limits: divisors(copy.limits()),
+            steady: Vec::new(),
             is_covered_by_words: false,
         })
     }
@@ -146,6 +186,12 @@ impl<'c, 'a> Access<'c, 'a> {
         let tile = self.tile(layout, bytes);
         let joined = |run: Run| [tile.joined(&run, &address, &guards), Some(run)];
         for run in tile.runs(&address).flat_map(joined).flatten() {
+            if !self.moves_together(&run) {
+                if best.0 == 1 {
+                    best.1 = Some("places or a mask are computed for each element".to_owned());
+                }
+                continue;
+            }
             let mut vector = run.elements;
             let mut reason = None;
             while vector > run.of_within {
@@ -216,6 +262,12 @@ impl<'c, 'a> Access<'c, 'a> {
         let dims = run.divisors(vector, &self.indices, layout.rank());
         let ends_within = |guard| divisibility::changes_sign(guard, run.along, vector, &dims, &self.limits);
         guards.iter().any(ends_within).then_some(vector * bytes)
+    }
+
+    /// Whether all elements of a run are at the same computed places and under the same mask.
+    fn moves_together(&self, run: &Run) -> bool {
+        let mut axes = run.dims().map(|dim| dim - self.indices.len());
+        axes.all(|axis| self.steady.iter().all(|tile| is_steady(*tile, axis)))
     }
 
     /// The tile in its layout.

@@ -16,8 +16,8 @@ use norma_dialects::{
     attributes::kernel,
     gl::{
         AsyncCopyOp, BulkLoadOp, BulkStoreOp, DrawTileOp, GatherOp, GridDependencyLaunchOp,
-        GridDependencyWaitOp, LaunchAttr, LoadOp, MBarrierExpectOp, StoreOp, TensorLoadOp, TensorStoreOp,
-        WarpSpecializeOp,
+        GridDependencyWaitOp, LaunchAttr, LoadOp, MBarrierExpectOp, ScatterOp, StoreOp, TensorLoadOp,
+        TensorStoreOp, WarpSpecializeOp,
     },
 };
 
@@ -95,11 +95,12 @@ fn launch_dependents<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassErro
 
 /// Whether an op, or one within it, accesses global memory.
 fn touches_memory(op: OperationRef<'_, '_>) -> bool {
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 10] = [
         DrawTileOp::NAME,
         GatherOp::NAME,
         LoadOp::NAME,
         StoreOp::NAME,
+        ScatterOp::NAME,
         AsyncCopyOp::NAME,
         BulkLoadOp::NAME,
         BulkStoreOp::NAME,

@@ -17,7 +17,9 @@ use std::collections::HashMap;
 use melior::ir::{BlockLike, Operation, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     attributes::kernel,
-    gl::{BroadcastOp, ConvertLayoutOp, CoordinatesOp, GatherOp, LoadOp, MaskOp, ReduceOp, StoreOp},
+    gl::{
+        BroadcastOp, ConvertLayoutOp, CoordinatesOp, GatherOp, LoadOp, MaskOp, ReduceOp, ScatterOp, StoreOp,
+    },
     integer_of, layout, op_name,
 };
 
@@ -247,10 +249,11 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
 
 /// Whether an op needs nothing of other threads and leaves nothing to them. Reductions and conversions that do have been expanded.
 fn is_of_one_thread(op: OperationRef<'_, '_>) -> bool {
-    const OF_GL: [&str; 8] = [
+    const OF_GL: [&str; 9] = [
         LoadOp::NAME,
         GatherOp::NAME,
         StoreOp::NAME,
+        ScatterOp::NAME,
         CoordinatesOp::NAME,
         MaskOp::NAME,
         BroadcastOp::NAME,

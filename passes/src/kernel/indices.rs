@@ -1,13 +1,48 @@
 //! Converts coordinates over a whole iteration space to the form of an access: a list of indices, and an affine map over these alone.
+//!
+//! An access has what it writes and its buffer as its first operands, its indices behind them, and a condition at its end.
 
 use std::collections::BTreeSet;
 
 use melior::{
     Context,
-    ir::{AffineExpr, AffineMap, Value},
+    ir::{AffineExpr, AffineMap, Value, attribute::DenseI32ArrayAttribute, operation::OperationLike},
+};
+use norma_dialects::affine_map_attribute;
+
+use super::space::Access;
+use crate::mlir::{
+    affine::{Leaf, substitute, symbols},
+    builder::Builder,
 };
 
-use crate::mlir::affine::{Leaf, substitute, symbols};
+/// Rewrites an access to other coordinates. `dims` and `symbols` give the value of the dim, or the symbol, at each position.
+pub fn set_coordinates<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    access: &Access<'c, 'a>,
+    coordinates: &[AffineExpr<'c>],
+    dims: &[(usize, Value<'c, 'a>)],
+    symbols: &[(usize, Value<'c, 'a>)],
+) {
+    let (indices, map) = indices_of(b.context(), coordinates, dims, symbols);
+    let leading = 1 + usize::from(access.is_write);
+    let mut operands = access.op.operands().take(leading).collect::<Vec<_>>();
+    let sizes = [1, indices.len(), usize::from(access.condition.is_some())];
+    operands.extend(indices);
+    operands.extend(access.condition);
+    b.set_operands(access.op, &operands);
+    b.set_attribute(access.op, "access", affine_map_attribute(map));
+    if access.op.attribute(SEGMENTS).is_ok() {
+        let sizes = vec![1; leading - 1]
+            .into_iter()
+            .chain(sizes.map(|size| size as i32));
+        let sizes = DenseI32ArrayAttribute::new(b.context(), &sizes.collect::<Vec<_>>());
+        b.set_attribute(access.op, SEGMENTS, sizes.into());
+    }
+}
+
+/// The attribute that says how many operands each group of an op has that has several groups of any number.
+const SEGMENTS: &str = "operandSegmentSizes";
 
 /// Returns the indices that `coordinates` use, and the coordinates as a map over these. `dims` and `numbers` give the value of the dim, or
 /// the symbol, at each position. Indices are in the order of `dims`, followed by those of `numbers`.

@@ -21,7 +21,7 @@ use melior::{
         operation::OperationLike,
     },
 };
-use norma_dialects::norm::{CacheOp, ComputeOp, DimRole, KernelOp, ReadOp, ReduceOp, ScanOp};
+use norma_dialects::norm::{CacheOp, ComputeOp, DimRole, GatherOp, KernelOp, ReduceOp, ScanOp, ScatterOp};
 
 use super::{
     guards::{self, Guard},
@@ -34,7 +34,7 @@ use crate::mlir::{
     walk,
 };
 
-pub use access::{Access, Divisors, Strides};
+pub use access::{Access, Divisors, Strides, is_write};
 pub use crossings::Crossing;
 pub use traffic::Traffic;
 
@@ -62,6 +62,8 @@ pub struct Space<'c, 'a> {
     pub sizes: Vec<(usize, usize)>,
     /// The ops of the body, in order.
     pub ops: Vec<OperationRef<'c, 'a>>,
+    /// The values of the body at which anything is accessed, in the order of their first use.
+    places: Vec<Value<'c, 'a>>,
     facts: HashMap<usize, Facts>,
     definitions: HashMap<usize, usize>,
     /// Properties of each reduction, by position.
@@ -169,6 +171,7 @@ impl<'c, 'a> Space<'c, 'a> {
                 .map(|pair| (pair[0] as usize, pair[1] as usize))
                 .collect(),
             ops: Vec::new(),
+            places: Vec::new(),
             facts: HashMap::new(),
             definitions: HashMap::new(),
             reduced: HashMap::new(),
@@ -228,8 +231,27 @@ impl<'c, 'a> Space<'c, 'a> {
     fn add(&mut self, op: OperationRef<'c, 'a>) -> Result<(), Error> {
         let position = self.ops.len();
         let mut facts = self.joined(op.operands());
-        if ReadOp::from_op(op).is_some() {
-            facts.dims = self.access(op)?.map_or_else(DimSet::new, |access| access.dims());
+        let indices = match (GatherOp::from_op(op), ScatterOp::from_op(op)) {
+            (Some(gather), _) => gather.indices(),
+            (_, Some(scatter)) => scatter.indices(),
+            _ => Vec::new(),
+        };
+        for index in indices {
+            if self.definitions.contains_key(&key(index)) && !self.places.contains(&index) {
+                self.places.push(index);
+            }
+        }
+        let mut whether_read = None;
+        if let Some(access) = self.access(op)?.filter(|access| !access.is_write) {
+            facts.dims = access.dims();
+            facts.dims.extend(
+                access
+                    .condition
+                    .iter()
+                    .flat_map(|condition| self.dims_of(*condition)),
+            );
+            // Whether an element is read does not depend on the element.
+            whether_read = Some(facts.clone());
             Rc::make_mut(&mut facts.leaves).insert(position);
             Rc::make_mut(&mut facts.reads).insert(position);
         }
@@ -254,6 +276,10 @@ impl<'c, 'a> Space<'c, 'a> {
         }
         for index in 0..op.result_count() {
             let result = key(op.result(index)?.into());
+            let facts = match (index, &whether_read) {
+                (1, Some(of_flag)) => of_flag,
+                _ => &facts,
+            };
             self.facts.insert(result, facts.clone());
             self.definitions.insert(result, position);
         }

@@ -12,13 +12,13 @@ use melior::{
 };
 use norma_dialects::{
     affine_map_attribute,
-    norm::{DimRole, ReadOp, ReduceKind, ReduceOp, ScanOp, WriteOp},
+    norm::{DimRole, ReduceKind, ReduceOp, ScanOp},
 };
 
 use super::{
-    indices::{indices_of, numbered},
+    indices::{numbered, set_coordinates},
     named_combiner, reductions,
-    space::{DimSet, Space},
+    space::{Access, DimSet, Space},
 };
 use crate::mlir::{
     affine_value::value_of,
@@ -143,10 +143,8 @@ struct Rewrite<'s, 'c, 'a> {
 impl<'c, 'a> Rewrite<'_, 'c, 'a> {
     /// Rewrites an op; returns whether it is a reduction or a scan that has no dims left.
     fn op(&self, op: OperationRef<'c, 'a>) -> Result<bool, Error> {
-        if let Some(read) = ReadOp::from_op(op) {
-            self.access(op, &[read.buffer()?])?;
-        } else if let Some(write) = WriteOp::from_op(op) {
-            self.access(op, &[write.value()?, write.buffer()?])?;
+        if let Some(access) = self.space.access(op)? {
+            self.access(&access);
         } else if let Some(reduce) = ReduceOp::from_op(op) {
             return Ok(self.reduce(reduce));
         } else if let Some(scan) = ScanOp::from_op(op) {
@@ -155,22 +153,18 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
         Ok(false)
     }
 
-    /// Composes an access with the substitution; only the dims and scalars that it still uses remain indices.
-    fn access(&self, op: OperationRef<'c, 'a>, leading: &[Value<'c, 'a>]) -> Result<(), Error> {
-        let context = self.builder.context();
-        let access = self.space.access(op)?.ok_or_else(|| expected("an access", op))?;
-        let coordinates = access
-            .coordinates
-            .iter()
-            .map(|coordinate| coordinate.compose(self.old_dims))
-            .collect::<Vec<_>>();
-        let (dims, numbers) = (numbered(&self.dims), numbered(&self.space.scalars));
-        let (indices, map) = indices_of(context, &coordinates, &dims, &numbers);
-        let operands = [leading, &indices].concat();
-        self.builder.set_operands(op, &operands);
-        self.builder
-            .set_attribute(op, "access", affine_map_attribute(map));
-        Ok(())
+    /// Composes an access with the substitution; only the dims and symbols that it still uses remain indices.
+    fn access(&self, access: &Access<'c, 'a>) {
+        let coordinates = access.coordinates.iter();
+        let coordinates = coordinates.map(|coordinate| coordinate.compose(self.old_dims));
+        let (dims, symbols) = (numbered(&self.dims), numbered(&self.space.symbols()));
+        set_coordinates(
+            &self.builder,
+            access,
+            &coordinates.collect::<Vec<_>>(),
+            &dims,
+            &symbols,
+        );
     }
 
     fn reduce(&self, reduce: ReduceOp<'c, 'a>) -> bool {

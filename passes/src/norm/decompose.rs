@@ -34,7 +34,8 @@ use norma_dialects::norm::{
     BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, CumsumOp, DequantizeOp, GatherOp,
     GroupNormGradOp, GroupNormOp, KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp,
     LogSoftmaxGradOp, LogSoftmaxOp, LogSumExpOp, NumSmsOp, QuantizeOp, RMSNormGradOp, RMSNormOp, ReadOp,
-    ReduceAxesOp, ReduceOp, ScanOp, SoftmaxGradOp, SoftmaxOp, TopKGradOp, TopKOp, WriteOp, YieldOp,
+    ReduceAxesOp, ReduceOp, ScanOp, ScatterOp, SoftmaxGradOp, SoftmaxOp, TopKGradOp, TopKOp, WriteOp,
+    YieldOp,
 };
 
 use crate::{
@@ -79,7 +80,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
 ];
 
 /// The other ops of the dialect, which are kernel form already.
-const KERNEL_FORM: [&str; 11] = [
+const KERNEL_FORM: [&str; 12] = [
     CacheOp::NAME,
     ComputeOp::NAME,
     GatherOp::NAME,
@@ -89,6 +90,7 @@ const KERNEL_FORM: [&str; 11] = [
     ReadOp::NAME,
     ReduceOp::NAME,
     ScanOp::NAME,
+    ScatterOp::NAME,
     WriteOp::NAME,
     YieldOp::NAME,
 ];

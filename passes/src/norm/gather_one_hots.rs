@@ -25,12 +25,12 @@ use norma_dialects::{
 use crate::{
     kernel::{
         guards,
+        indices::{indices_of, numbered},
         signature::drop_dead,
         space::{Access, DimSet, Space},
         space_rewrite::{NewSpace, replace_space},
     },
     mlir::{
-        affine_value,
         builder::Builder,
         comparison::is_equality,
         diagnostic::Diagnostic,
@@ -236,11 +236,9 @@ impl<'c: 'a, 'a> Element<'_, 'c, 'a> {
             .ok_or_else(|| Diagnostic::internal(op.location(), "expected an access"))?;
         let mut dims = self.space.dims.clone();
         dims[self.one_hot.dim] = self.index;
-        let coordinates = access.coordinates.iter();
-        let coordinates = coordinates
-            .map(|coordinate| affine_value::value_of(&self.early, *coordinate, &dims, &self.space.scalars))
-            .collect::<Result<Vec<_>, _>>()?;
-        let gather = GatherOp::build(op.location(), read.buffer()?, &coordinates)?;
+        let (dims, symbols) = (numbered(&dims), numbered(&self.space.symbols()));
+        let (indices, map) = indices_of(self.early.context(), &access.coordinates, &dims, &symbols);
+        let gather = GatherOp::build(op.location(), read.buffer()?, &indices, None, map)?;
         let gather = self.early.insert(gather);
         let results = (gather.result(0)?.into(), gather.result(1)?.into());
         self.gathers.insert(name, results);

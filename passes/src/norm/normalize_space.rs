@@ -11,18 +11,19 @@ mod merge;
 use std::collections::BTreeSet;
 
 use buffer::Buffer;
-use melior::ir::{
-    BlockLike, OperationRef, Value, ValueLike, attribute::DenseI64ArrayAttribute, operation::OperationLike,
+use melior::{
+    Error,
+    ir::{BlockLike, OperationRef, ValueLike, attribute::DenseI64ArrayAttribute, operation::OperationLike},
 };
 use merge::{Access, Mergeable};
 use norma_dialects::{
     affine_map_attribute,
-    norm::{KernelOp, LaunchOp, ReadOp, ReduceOp, ScanOp, WriteOp},
+    norm::{KernelOp, LaunchOp, ReduceOp, ScanOp},
 };
 
 use crate::{
     kernel::{
-        indices::{indices_of, numbered},
+        indices::{numbered, set_coordinates},
         reductions,
         space::Space,
     },
@@ -101,7 +102,7 @@ fn read<'c>(
             .collect(),
         accesses: accesses.collect(),
         combined: reduced.chain(scanned).chain(counting).collect(),
-        values: dims_used_as_values(space),
+        values: dims_used_as_values(space)?,
         guards: space.guards.clone(),
     })
 }
@@ -116,17 +117,20 @@ fn multiples_of(kernel: KernelOp<'_, '_>, buffer: usize) -> Vec<(usize, i64)> {
 }
 
 /// Dims that an op computes with, within a combiner or outside of one. Indices of accesses, and the dims of reductions and scans, do
-/// not count.
-fn dims_used_as_values(space: &Space<'_, '_>) -> BTreeSet<usize> {
+/// not count, but for a dim that is added to a value of the body: the sum is a coordinate that the access checks.
+fn dims_used_as_values(space: &Space<'_, '_>) -> Result<BTreeSet<usize>, Error> {
     let mut values = BTreeSet::new();
     for op in walk::pre_order(space.program) {
-        let operands = if ReadOp::from_op(op).is_some() || WriteOp::from_op(op).is_some() {
-            // A write's value is its first operand.
-            op.operands().take(1).collect()
+        let operands = if let Some(access) = space.access(op).ok().flatten() {
+            let axes = 0..access.coordinates.len();
+            for axis in axes.filter(|axis| access.indirect_in(*axis).next().is_some()) {
+                values.extend((0..space.dims.len()).filter(|dim| access.is_along(axis, *dim)));
+            }
+            [access.value].into_iter().chain(access.condition).collect()
         } else if let Some(reduce) = ReduceOp::from_op(op) {
             reduce.values()
-        } else if ScanOp::from_op(op).is_some() {
-            op.operands().take(1).collect()
+        } else if let Some(scan) = ScanOp::from_op(op) {
+            vec![scan.value()?]
         } else {
             op.operands().collect::<Vec<_>>()
         };
@@ -136,7 +140,7 @@ fn dims_used_as_values(space: &Space<'_, '_>) -> BTreeSet<usize> {
                 .filter_map(|operand| space.dim_position(operand)),
         );
     }
-    values
+    Ok(values)
 }
 
 fn is_launch_of<'c>(launch: LaunchOp<'c, '_>, kernel: KernelOp<'c, '_>) -> Result<bool, PassError<'c>> {
@@ -175,8 +179,9 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
             value.set_type(buffer.memref(b.context()).ok_or(PassError::Reported)?);
         }
     }
+    let (dims, symbols) = (numbered(&space.dims), numbered(&space.symbols()));
     for (access, new) in space.accesses()?.iter().zip(&merged.accesses) {
-        write_access(&b, space, access.op, new);
+        set_coordinates(&b, access, &new.coordinates, &dims, &symbols);
     }
     let left_of = |dims: BTreeSet<usize>| {
         let left = merged.dims.iter().filter(|dim| dims.contains(dim));
@@ -229,20 +234,4 @@ fn set_known<'c, 'a>(b: &Builder<'c, 'a>, kernel: OperationRef<'c, 'a>, name: &s
         let known = DenseI64ArrayAttribute::new(b.context(), known);
         b.set_attribute(kernel, name, known.into());
     }
-}
-
-/// Writes an access back with the dims and numbers that it uses as its indices.
-fn write_access<'c, 'a>(
-    b: &Builder<'c, 'a>,
-    space: &Space<'c, 'a>,
-    op: OperationRef<'c, 'a>,
-    access: &Access<'c>,
-) {
-    let (dims, numbers) = (numbered(&space.dims), numbered(&space.scalars));
-    let (indices, map) = indices_of(b.context(), &access.coordinates, &dims, &numbers);
-    let leading = 1 + usize::from(access.is_write);
-    let mut operands = op.operands().take(leading).collect::<Vec<Value<'c, 'a>>>();
-    operands.extend(indices);
-    b.set_operands(op, &operands);
-    b.set_attribute(op, "access", affine_map_attribute(map));
 }

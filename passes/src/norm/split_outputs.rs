@@ -15,7 +15,7 @@ use melior::ir::{
 };
 use norma_dialects::{
     affine_map_attribute, attributes,
-    norm::{KernelOp, LaunchOp, ScheduleAttr, WriteOp},
+    norm::{KernelOp, LaunchOp, ScheduleAttr},
 };
 
 use super::{kernel_copy::copy_kernel, kernel_names::KernelNames, launches::Launches};
@@ -24,7 +24,7 @@ use crate::{
         guards,
         rows::rows,
         signature::drop_dead,
-        space::{DimSet, Space},
+        space::{DimSet, Space, is_write},
     },
     mlir::{
         affine::{Leaf, substitute},
@@ -104,8 +104,7 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
         b.remove_attribute(kernel.op(), attributes::kernel::CHOICE);
     }
     let mut of_write = left_out.iter();
-    let is_kept =
-        |op: &OperationRef<'c, '_>| WriteOp::from_op(*op).is_none() || of_write.next() == Some(dims);
+    let is_kept = |op: &OperationRef<'c, '_>| !is_write(*op) || of_write.next() == Some(dims);
     let (kept, others) = space.ops.iter().copied().partition::<Vec<_>, _>(is_kept);
     others.into_iter().for_each(|write| b.erase(write));
     b.erase_unused(kept.into_iter());

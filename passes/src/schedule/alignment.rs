@@ -169,6 +169,12 @@ impl Alignment {
             if used.is_disjoint(&own) {
                 continue;
             }
+            if access.is_indirect() {
+                return Err(Reason::unsupported(format!(
+                    "aligned_dim = {} along which a computed place is accessed; supported: accesses at dims and numbers",
+                    self.dim
+                )));
+            }
             if !used.is_superset(&own) {
                 return Err(Reason::unsupported(format!(
                     "aligned_dim = {} where an access uses a part of the dim; supported: accesses by all of it",

@@ -437,6 +437,9 @@ fn merges(facts: &Facts, is_looped: impl Fn(usize) -> bool) -> Vec<Vec<Level>> {
 /// together, and 3095 with 4 of 12; over 65536 columns 3622 with one access of a thread in a step, and 3561 with two. Others gain
 /// nothing: RMSNorm over 65536 columns 3993 GB/s step by step and 3960 with 128 bytes, softmax 3877 and 3821.
 fn unrolled(facts: &Facts, mapping: &Mapping, steps: u64) -> Vec<Mapping> {
+    if facts.reduces_what_is_indirect() {
+        return Vec::new();
+    }
     let registers = mapping.registers().unsigned_abs();
     let step = facts.lead().map_or(0, |lead| registers * lead.bytes);
     let bytes = UNROLLED_BYTES
@@ -464,6 +467,9 @@ fn prefetching(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapp
     let registers = mapping.registers().unsigned_abs();
     let step = facts.lead().map_or(0, |lead| registers * lead.bytes);
     let dims = spreads(facts, mapping);
+    if facts.reduces_what_is_indirect() {
+        return None;
+    }
     let is_reread =
         |access: &&Access| access.is_reused && mapping.place(access.buffer) != CachePlace::Register;
     let reread = facts.accesses.iter().filter(is_reread).collect::<Vec<_>>();

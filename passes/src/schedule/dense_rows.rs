@@ -64,7 +64,7 @@ fn as_run(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> 
     let dims = spreads(facts, mapping);
     let mut keep = vec![CachePlace::Register; facts.buffers];
     let mut others = vec![false; facts.buffers];
-    for access in &facts.accesses {
+    for access in facts.accesses.iter().filter(|access| !access.is_indirect) {
         match run(access, &dims, mapping) {
             Some(run) if is_narrow(access) && is_access(run * access.bytes) => {
                 keep[access.buffer] = CachePlace::Shared;
@@ -120,7 +120,8 @@ pub(super) fn bytes(facts: &Facts, mapping: &Mapping) -> u64 {
         let runs = facts
             .accesses
             .iter()
-            .filter(|access| access.is_write == is_write && mapping.takes_runs(access.buffer, is_write));
+            .filter(|access| access.is_write == is_write && !access.is_indirect)
+            .filter(|access| mapping.takes_runs(access.buffer, is_write));
         let elements = |access: &facts::Access| {
             let used = dims.iter().zip(&access.uses).filter(|(_, uses)| **uses);
             used.map(|(dim, _)| dim.tile).product::<u64>()
@@ -144,12 +145,13 @@ pub(super) fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reas
             "keep = [shared] with bring = load in a cluster; supported: CTAs on their own",
         ));
     }
-    for access in space.accesses().map_err(Reason::wrong)? {
+    let accesses = space.accesses().map_err(Reason::wrong)?;
+    for access in accesses.iter().filter(|access| !access.is_indirect()) {
         let is_shared = match access.is_write {
             true => mapping.sends(access.buffer),
             false => mapping.place(access.buffer) == CachePlace::Shared && !access.dims().is_empty(),
         };
-        if is_shared && !is_run(space, mapping, &access) {
+        if is_shared && !is_run(space, mapping, access) {
             return Err(Reason::unsupported(format!(
                 "keep = [shared] with bring = load of buffer {}, of which a tile is no run; supported: whole rows, one behind the other",
                 access.buffer

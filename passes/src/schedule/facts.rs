@@ -11,7 +11,7 @@ use melior::{
     Error,
     ir::{AffineExpr, OperationRef, Value, operation::OperationLike},
 };
-use norma_dialects::norm::{ReduceOp, WriteOp};
+use norma_dialects::norm::ReduceOp;
 use norma_targets::ACCESS_BYTES;
 use vectors::widest;
 
@@ -20,7 +20,7 @@ use crate::{
     gcd::gcd,
     kernel::{
         homomorphism::{self, Dependence},
-        space::{self, DimSet, Space},
+        space::{self, DimSet, Space, is_write},
     },
     mlir::types,
 };
@@ -64,6 +64,8 @@ pub struct Access {
     pub buffer: usize,
     /// Whether it writes.
     pub is_write: bool,
+    /// Whether the kernel computes where the element lies, or whether it is accessed: only threads access it, each its own.
+    pub is_indirect: bool,
     /// Bytes of an element.
     pub bytes: u64,
     /// By dim, whether the access uses it.
@@ -176,6 +178,12 @@ impl Facts {
         is_behind && !self.reductions.is_empty()
     }
 
+    /// Whether any reduction is of elements at computed places. No step of a loop loads those of another.
+    pub fn reduces_what_is_indirect(&self) -> bool {
+        let mut accesses = self.accesses.iter();
+        accesses.any(|access| access.is_indirect && access.contributes)
+    }
+
     /// Whether a write needs an element that goes into a reduction, and no reduction: the loop that reads the element for the reduction
     /// writes between its loads.
     pub fn writes_between_reads(&self) -> bool {
@@ -260,7 +268,7 @@ impl Facts {
             .ops
             .iter()
             .enumerate()
-            .filter(|(_, op)| ReduceOp::from_op(**op).is_some() || WriteOp::from_op(**op).is_some())
+            .filter(|(_, op)| ReduceOp::from_op(**op).is_some() || is_write(**op))
             .map(|(position, op)| (numbers.get(&position).copied(), op.operands().collect::<Vec<_>>()))
             .collect::<Vec<_>>();
         let needed_by = |read: usize| {
@@ -315,6 +323,7 @@ impl Facts {
                 Ok(Access {
                     buffer: access.buffer,
                     is_write: access.is_write,
+                    is_indirect: access.is_indirect(),
                     bytes: bytes as u64,
                     uses: (0..count).map(|dim| used.contains(&dim)).collect(),
                     offset: strides.as_ref().and_then(|strides| strides.offset),

@@ -39,7 +39,7 @@ pub(super) fn brought(
             let dim = &facts.dims[dim];
             access.vector * access.bytes >= shortest && access.vector <= dim.extent && dim.is_known
         });
-        !access.is_write && access.is_reused && in_rows && of_interest(access)
+        !access.is_write && !access.is_indirect && access.is_reused && in_rows && of_interest(access)
     };
     let mut keep = vec![CachePlace::None; facts.buffers];
     for access in facts.accesses.iter().filter(is_brought) {
@@ -58,7 +58,11 @@ pub(super) fn brought(
 /// read a buffer, the largest of their tiles.
 pub fn bytes(facts: &Facts, mapping: &Mapping) -> u64 {
     let mut of_buffers = vec![0; facts.buffers];
-    for access in facts.accesses.iter().filter(|access| !access.is_write) {
+    let reads = facts
+        .accesses
+        .iter()
+        .filter(|access| !access.is_write && !access.is_indirect);
+    for access in reads {
         if mapping.place(access.buffer) != CachePlace::Shared {
             continue;
         }

@@ -25,7 +25,7 @@ pub(super) fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reas
         return Ok(());
     }
     let accesses = space.accesses().map_err(Reason::wrong)?;
-    for access in &accesses {
+    for access in accesses.iter().filter(|access| !access.is_indirect()) {
         let is_mapped = match access.is_write {
             true => mapping.sends(access.buffer),
             false => mapping.place(access.buffer) == CachePlace::Shared && !access.dims().is_empty(),
@@ -145,7 +145,8 @@ fn covers_buffer(space: &Space<'_, '_>, access: &Access<'_, '_>, all: &[Access<'
     let is_dim = |coordinate: &AffineExpr<'_>| coordinate.is_dim().then(|| coordinate.dim_position());
     let dims = access.coordinates.iter().map(is_dim).collect::<Option<Vec<_>>>();
     let is_alone = |other: &Access<'_, '_>| other.is_write != access.is_write || other.op == access.op;
-    let mut others = all.iter().filter(|other| other.buffer == access.buffer);
+    let on_buffer = |other: &&Access<'_, '_>| other.buffer == access.buffer && !other.is_indirect();
+    let mut others = all.iter().filter(on_buffer);
     let extents = types::shape(space.buffers[access.buffer].r#type()).unwrap_or_default();
     dims.is_some_and(|dims| {
         let are_distinct = (1..dims.len()).all(|place| !dims[..place].contains(&dims[place]));

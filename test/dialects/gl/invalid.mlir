@@ -109,35 +109,109 @@ func.func private @memdesc_c3_ring(!gl.memdesc<3x8xf32, #gl.swizzled<vec = 4, pe
 
 // -----
 
-func.func @gather_c1(%x: memref<4x32xf32>, %i: index, %m: i1) {
-  // expected-error @+1 {{expected 2 coordinates into 'memref<4x32xf32>', got 1}}
-  %t = gl.gather %x[%i] if %m : memref<4x32xf32>, (index), i1 -> f32
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @gather_c1(%x: memref<4x32xf32>, %p: tensor<32xindex, #layout>) {
+  // expected-error @+1 {{expected an access of 1 indices and 1 axes to 2 coordinates}}
+  %t = gl.gather %x at affine_map<(p, n) -> (p + n)>()[%p] : memref<4x32xf32>, (tensor<32xindex, #layout>) -> tensor<32xf32, #layout>
   return
 }
 
 // -----
 
 #layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
-func.func @gather_c2(%x: memref<32xf32>, %i: index, %m: tensor<32xi1, #layout>) {
-  // expected-error @+1 {{expected coordinates of type 'tensor<32xindex}}
-  %t = gl.gather %x[%i] if %m : memref<32xf32>, (index), tensor<32xi1, #layout> -> tensor<32xf32, #layout>
+func.func @gather_c2(%x: memref<64xf32>, %p: tensor<32xi64, #layout>) {
+  // expected-error @+1 {{expected places of type 'tensor<32xindex}}
+  %t = gl.gather %x at affine_map<(p, n) -> (p + n)>()[%p] : memref<64xf32>, (tensor<32xi64, #layout>) -> tensor<32xf32, #layout>
   return
 }
 
 // -----
 
 #layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
-func.func @gather_c2_mask(%x: memref<32xf32>, %i: tensor<32xindex, #layout>, %m: i1) {
+func.func @gather_c2_mask(%x: memref<64xf32>, %p: tensor<32xindex, #layout>, %m: tensor<32xi8, #layout>) {
   // expected-error @+1 {{expected a mask of type 'tensor<32xi1}}
-  %t = gl.gather %x[%i] if %m : memref<32xf32>, (tensor<32xindex, #layout>), i1 -> tensor<32xf32, #layout>
+  %t = gl.gather %x at affine_map<(p, n) -> (p + n)>()[%p] if %m : tensor<32xi8, #layout> : memref<64xf32>, (tensor<32xindex, #layout>) -> tensor<32xf32, #layout>
   return
 }
 
 // -----
 
-func.func @gather_c3(%x: memref<32xf16>, %i: index, %m: i1) {
-  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
-  %t = gl.gather %x[%i] if %m : memref<32xf16>, (index), i1 -> f32
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @gather_c3(%x: memref<64xf16>, %p: tensor<32xindex, #layout>) {
+  // expected-error @+1 {{expected elements of 'memref<64xf16>', got 'f32'}}
+  %t = gl.gather %x at affine_map<(p, n) -> (p + n)>()[%p] : memref<64xf16>, (tensor<32xindex, #layout>) -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @gather_c4(%x: memref<64xf32>, %p: tensor<32xindex, #layout>) {
+  // expected-error @+1 {{expected pairs of guards over 2 dims and 0 limits}}
+  %t = gl.gather %x at affine_map<(p, n) -> (p + n)>()[%p] where affine_map<(n) -> (n, 8)>[] : memref<64xf32>, (tensor<32xindex, #layout>) -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @gather_c4_place(%x: memref<64xf32>, %p: tensor<32xindex, #layout>) {
+  // expected-error @+1 {{expected guards over indices and axes, got one over place 0}}
+  %t = gl.gather %x at affine_map<(p, n) -> (p + n)>()[%p] where affine_map<(p, n) -> (p, 8)>[] : memref<64xf32>, (tensor<32xindex, #layout>) -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @gather_c5(%x: memref<64xf32>, %p: tensor<32xindex, #layout>) {
+  // expected-error @+1 {{expected a vector of at most 1 elements}}
+  %t = gl.gather %x at affine_map<(p, n) -> (p + n)>()[%p] vector 2 : memref<64xf32>, (tensor<32xindex, #layout>) -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @scatter_c1(%t: tensor<32xf32, #layout>, %x: memref<4x32xf32>, %p: tensor<32xindex, #layout>) {
+  // expected-error @+1 {{expected an access of 1 indices and 1 axes to 2 coordinates}}
+  gl.scatter %t, %x at affine_map<(p, n) -> (p + n)>()[%p] : tensor<32xf32, #layout>, memref<4x32xf32>, (tensor<32xindex, #layout>)
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @scatter_c2(%t: tensor<32xf32, #layout>, %x: memref<64xf32>, %p: tensor<32xi64, #layout>) {
+  // expected-error @+1 {{expected places of type 'tensor<32xindex}}
+  gl.scatter %t, %x at affine_map<(p, n) -> (p + n)>()[%p] : tensor<32xf32, #layout>, memref<64xf32>, (tensor<32xi64, #layout>)
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @scatter_c3(%t: tensor<32xf32, #layout>, %x: memref<64xf16>, %p: tensor<32xindex, #layout>) {
+  // expected-error @+1 {{expected elements of 'memref<64xf16>', got 'f32'}}
+  gl.scatter %t, %x at affine_map<(p, n) -> (p + n)>()[%p] : tensor<32xf32, #layout>, memref<64xf16>, (tensor<32xindex, #layout>)
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @scatter_c4(%t: tensor<32xf32, #layout>, %x: memref<64xf32>, %p: tensor<32xindex, #layout>) {
+  // expected-error @+1 {{expected guards over indices and axes, got one over place 0}}
+  gl.scatter %t, %x at affine_map<(p, n) -> (p + n)>()[%p] where affine_map<(p, n) -> (p, 8)>[] : tensor<32xf32, #layout>, memref<64xf32>, (tensor<32xindex, #layout>)
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @scatter_c5(%t: tensor<32xf32, #layout>, %x: memref<64xf32>, %p: tensor<32xindex, #layout>) {
+  // expected-error @+1 {{expected a vector of at most 1 elements}}
+  gl.scatter %t, %x at affine_map<(p, n) -> (p + n)>()[%p] vector 2 : tensor<32xf32, #layout>, memref<64xf32>, (tensor<32xindex, #layout>)
   return
 }
 

@@ -5,6 +5,7 @@
 #row = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
 #cluster = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0], ctas_per_cluster = [1, 2]>
 #kept = #gl.slice<axis = 1, parent = #row>
+#one = #gl.slice<axis = 0, parent = #kept>
 #partial = #gl.linear<register = [], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 1], [0, 2]], block = []>
 #gathered = #gl.linear<register = [[0, 1], [0, 2]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]], block = []>
 #columns = #gl.blocked<size_per_thread = [8, 1], threads_per_warp = [32, 1], warps_per_cta = [1, 4], order = [0, 1]>
@@ -52,9 +53,21 @@ func.func @global_memory(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>, %b: i
                : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
   // CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{[^)]*}}) : memref
   %u = gl.load %x at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b) : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
-  // CHECK: gl.gather %{{.*}}[%{{.*}}, %{{.*}}] if %{{.*}} : memref<?x4096xbf16>, (index, index), i1 -> bf16
-  %true = arith.constant true
-  %one = gl.gather %x[%b, %rows] if %true : memref<?x4096xbf16>, (index, index), i1 -> bf16
+  // CHECK: gl.gather %{{.*}} at affine_map<(d0, d1, d2, d3) -> (d0 + d1, d3)>(%{{[^)]*}})[%{{[^ ]*}}] if %{{[^ ]*}} : tensor<2x4096xi1,
+  // CHECK-SAME: where affine_map<(d0, d1, d2, d3)[s0] -> (d2, s0)>[%{{.*}}] cache <l1 = evict_last> vector 8
+  // CHECK-SAME: : memref<?x4096xbf16>, (tensor<2x4096xindex,
+  // CHECK-SAME: ) -> tensor<2x4096xbf16,
+  %ids = arith.constant dense<3> : tensor<2x4096xindex, #row>
+  %known = arith.constant dense<true> : tensor<2x4096xi1, #row>
+  %g = gl.gather %x at affine_map<(b, id, r, n) -> (b + id, n)>(%b)[%ids] if %known : tensor<2x4096xi1, #row>
+       where affine_map<(b, id, r, n)[s0] -> (r, s0)>[%rows] cache <l1 = evict_last> vector 8
+       : memref<?x4096xbf16>, (tensor<2x4096xindex, #row>) -> tensor<2x4096xbf16, #row>
+  // CHECK: gl.gather %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{[^)]*}})[] : memref<?x4096xbf16> -> tensor<bf16, {{.*}}>
+  %one = gl.gather %x at affine_map<(b, label) -> (b, label)>(%b, %rows)[] : memref<?x4096xbf16> -> tensor<bf16, #one>
+  // CHECK: gl.scatter %{{.*}}, %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>()[%{{[^ ]*}}] if %{{[^ ]*}} : tensor<2x4096xi1,
+  // CHECK-SAME: > vector 8 : tensor<2x4096xbf16, {{.*}}>, memref<?x4096xbf16>, (tensor<2x4096xindex,
+  gl.scatter %g, %y at affine_map<(first, r, n) -> (first + r, n)>()[%ids] if %known : tensor<2x4096xi1, #row> vector 8
+       : tensor<2x4096xbf16, #row>, memref<?x4096xbf16>, (tensor<2x4096xindex, #row>)
   // CHECK: gl.store %{{.*}}, %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{[^)]*}})
   // CHECK-SAME: where {{.*}} cache <l1 = no_allocate> vector 8 : tensor<2x4096xbf16, {{.*}}>, memref<?x4096xbf16>
   gl.store %t, %y at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b)

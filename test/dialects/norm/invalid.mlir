@@ -281,6 +281,99 @@ norm.kernel @gather_c3_overwritten(%x: memref<4xf32>, %y: memref<4xf32>) space(%
 
 // -----
 
+norm.kernel @gather_c4(%x: memref<4xf32>, %l: memref<4xi64>, %y: memref<4xf32>) space(%n = 4) {
+  %0 = norm.read %l[%n] : memref<4xi64>
+  %1 = arith.index_cast %0 : i64 to index
+  // expected-error @+1 {{expected coordinates that add multiples of computed values, got one that divides or multiplies}}
+  %2, %3 = norm.gather %x[%1 floordiv 2] : memref<4xf32>
+  norm.write %2, %y[%n] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @gather_c5(%x: memref<9x3xf32>, %l: memref<4xi64>, %y: memref<4xf32>) space(%n = 4) {
+  %0 = norm.read %l[%n] : memref<4xi64>
+  %1 = arith.index_cast %0 : i64 to index
+  // expected-error @+1 {{expected coordinate 1 to be within 'memref<9x3xf32>', got 3 at n = 3}}
+  %2, %3 = norm.gather %x[%1, %n] : memref<9x3xf32>
+  norm.write %2, %y[%n] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @gather_c6(%x: memref<4xf32>, %y: memref<4xf32>) space(%n = 4) {
+  // expected-error @+1 {{expected a positive divisor, got 0}}
+  %0, %1 = norm.gather %x[%n floordiv 0] : memref<4xf32>
+  norm.write %0, %y[%n] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @scatter_c1(%x: memref<4xf32>, %y: memref<4x4xf32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  // expected-error @+1 {{expected 2 coordinates into 'memref<4x4xf32>', got 1}}
+  norm.scatter %0, %y[%n] : memref<4x4xf32>
+}
+
+// -----
+
+norm.kernel @scatter_c2(%x: memref<4xf32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  %a = memref.alloc() : memref<4xf32>
+  // expected-error @+1 {{expected the buffer to be an argument of the kernel, got}}
+  norm.scatter %0, %a[%n] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @scatter_c3(%x: memref<4xf32>, %y: memref<4xf32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  // expected-note @+1 {{accessed here}}
+  norm.write %0, %y[%n] : memref<4xf32>
+  // expected-error @+1 {{expected an output that only norm.scatter accesses, got y, a memref<4xf32>}}
+  norm.scatter %0, %y[%n] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @scatter_c3_in_place(%x: memref<4xf32>, %y: memref<4xf32>) space(%n = 4) aliases(%y = %x) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  // expected-error @+1 {{expected an output that is not the memory of an input, got y, a memref<4xf32>, which may be that of x}}
+  norm.scatter %0, %y[%n] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @scatter_c4(%x: memref<4x3xf32>, %l: memref<4xi64>, %y: memref<?xf32>) space(%m = 4, %n = 3) {
+  %0 = norm.read %x[%m, %n] : memref<4x3xf32>
+  %1 = norm.read %l[%m] : memref<4xi64>
+  %2 = arith.index_cast %1 : i64 to index
+  // expected-error @+1 {{expected coordinates over every dim that the value varies over, but they leave out n}}
+  norm.scatter %0, %y[%2] : memref<?xf32>
+}
+
+// -----
+
+norm.kernel @scatter_c5(%x: memref<4xf32>, %l: memref<4xi64>, %y: memref<9x3xf32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  %1 = norm.read %l[%n] : memref<4xi64>
+  %2 = arith.index_cast %1 : i64 to index
+  // expected-error @+1 {{expected coordinate 1 to be within 'memref<9x3xf32>', got 3 at n = 3}}
+  norm.scatter %0, %y[%2, %n] : memref<9x3xf32>
+}
+
+// -----
+
+norm.kernel @scatter_c6(%x: memref<4xf32>, %l: memref<4xi64>, %y: memref<9xf32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  %1 = norm.read %l[%n] : memref<4xi64>
+  %2 = arith.index_cast %1 : i64 to index
+  // expected-error @+1 {{expected coordinates that add multiples of computed values, got one that divides or multiplies}}
+  norm.scatter %0, %y[%2 mod 9] : memref<9xf32>
+}
+
+// -----
+
 norm.kernel @write_c1(%y: memref<4x4xf32>) space(%n = 4) {
   %c = arith.constant 0.0 : f32
   // expected-error @+1 {{expected 2 coordinates into 'memref<4x4xf32>', got 1}}

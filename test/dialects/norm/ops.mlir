@@ -31,7 +31,7 @@ func.func @guards(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %s : tensor<?xf32>
 }
 
-// An element at computed coordinates.
+// Elements at computed places, and a run that begins at one.
 // CHECK-LABEL: norm.kernel @gather
 // CHECK-SAME: %[[X:.*]]: memref<?x64xf32>, %{{.*}} space(%[[M:.*]] = dim(%{{.*}}, 0))
 norm.kernel @gather(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?xf32>) space(%m = dim(%x, 0)) {
@@ -40,6 +40,30 @@ norm.kernel @gather(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?xf32>) 
   // CHECK: %[[VALUE:.*]], %{{.*}} = norm.gather %[[X]][%[[M]], %{{.*}}] : memref<?x64xf32>
   %value, %inside = norm.gather %x[%m, %1] : memref<?x64xf32>
   norm.write %value, %y[%m] : memref<?xf32>
+}
+
+// CHECK-LABEL: norm.kernel @runs
+// CHECK: norm.gather %{{.*}}[%{{.*}} * 2 + %{{.*}} + 1] if %{{.*}} : memref<?xf32>
+norm.kernel @runs(%x: memref<?xf32>, %l: memref<?xi64>, %y: memref<?x8xf32>) space(%m = dim(%l, 0), %n = 8) {
+  %0 = norm.read %l[%m] : memref<?xi64>
+  %1 = arith.index_cast %0 : i64 to index
+  %zero = arith.constant 0 : i64
+  %is_run = arith.cmpi ne, %0, %zero : i64
+  %value, %inside = norm.gather %x[%1 * 2 + %n + 1] if %is_run : memref<?xf32>
+  norm.write %value, %y[%m, %n] : memref<?x8xf32>
+}
+
+// CHECK-LABEL: norm.kernel @scattered
+// CHECK: norm.scatter %{{.*}}, %{{.*}}[%{{.*}} + %{{.*}}] if %{{.*}} : memref<?xf32>
+// CHECK: norm.scatter %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x8xf32>
+norm.kernel @scattered(%x: memref<?x8xf32>, %l: memref<?xi64>, %y: memref<?xf32>, %z: memref<?x8xf32>) space(%m = dim(%x, 0), %n = 8) {
+  %0 = norm.read %x[%m, %n] : memref<?x8xf32>
+  %1 = norm.read %l[%m] : memref<?xi64>
+  %2 = arith.index_cast %1 : i64 to index
+  %zero = arith.constant 0 : i64
+  %is_run = arith.cmpi ne, %1, %zero : i64
+  norm.scatter %0, %y[%n + %2] if %is_run : memref<?xf32>
+  norm.scatter %0, %z[%2, %n] : memref<?x8xf32>
 }
 
 // A scan's result varies over the dims that it runs along.

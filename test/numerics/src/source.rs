@@ -8,6 +8,7 @@ pub mod graphs;
 pub mod named;
 mod rearranged;
 mod scalar;
+pub mod selected;
 
 use std::fmt::Write;
 

@@ -22,6 +22,7 @@ pub(crate) mod rings;
 mod runs;
 mod scans;
 mod schedules;
+mod selected;
 mod sent;
 mod top_k;
 mod unrolled;
@@ -105,6 +106,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     points::cases(&mut cases);
     peers::cases(&mut cases);
     runs::cases(&mut cases);
+    selected::cases(&mut cases);
     sent::cases(&mut cases);
     dependent::cases(&mut cases);
     prefetched::cases(&mut cases);

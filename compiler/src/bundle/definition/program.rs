@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use melior::ir::block::BlockArgument;
 use melior::ir::operation::OperationLike;
 use melior::ir::{
-    AffineMap, Attribute, BlockLike, BlockRef, OperationRef, RegionLike, RegionRef, Value as IrValue,
-    ValueLike,
+    AffineExpr, AffineMap, Attribute, BlockLike, BlockRef, OperationRef, RegionLike, RegionRef,
+    Value as IrValue, ValueLike,
 };
-use norma_bundle::program::{Combiner, Operation, Program, Region, Step, Value};
+use norma_bundle::program::{Combiner, Number, Operation, Program, Region, Step, Value};
 use norma_bundle::{Element, Expression};
-use norma_dialects::norm::{CacheOp, GatherOp, ReadOp, ReduceKind, ReduceOp, ScanOp, WriteOp, YieldOp};
+use norma_dialects::norm::{
+    CacheOp, GatherOp, ReadOp, ReduceKind, ReduceOp, ScanOp, ScatterOp, WriteOp, YieldOp,
+};
 use norma_dialects::op_name;
 use norma_passes::mlir::values::key;
 use norma_passes::mlir::walk;
@@ -201,19 +203,36 @@ impl Reader {
             };
             self.define(step, &[result]);
         } else if let Some(gather) = GatherOp::from_op(op) {
-            let coordinates = gather.coordinates().into_iter();
-            let coordinates = coordinates.map(|coordinate| self.value(coordinate));
-            let coordinates = coordinates.collect::<Option<Vec<_>>>()?;
-            let buffer = BlockArgument::try_from(gather.buffer().ok()?)
-                .ok()?
-                .argument_number();
-            let view = self.views.get(buffer)?.clone();
+            let (tensor, coordinates) =
+                self.computed(gather.buffer().ok()?, &gather.indices(), gather.access().ok()?)?;
+            let condition = match gather.condition() {
+                Some(condition) => Some(self.value(condition)?),
+                None => None,
+            };
             let step = Step::Gather {
-                coordinates: self.expanded(&view, coordinates)?,
-                tensor: view.tensor,
+                coordinates,
+                condition,
+                tensor,
                 element: scalar::element(gather.result().ok()?.r#type())?,
             };
             self.define(step, &[gather.result().ok()?, gather.inside().ok()?]);
+        } else if let Some(scatter) = ScatterOp::from_op(op) {
+            let (tensor, coordinates) =
+                self.computed(scatter.buffer().ok()?, &scatter.indices(), scatter.access().ok()?)?;
+            let condition = match scatter.condition() {
+                Some(condition) => Some(self.value(condition)?),
+                None => None,
+            };
+            let value = self.value(scatter.value().ok()?)?;
+            self.define(
+                Step::Scatter {
+                    value,
+                    tensor,
+                    coordinates,
+                    condition,
+                },
+                &[],
+            );
         } else if let Some(cache) = CacheOp::from_op(op) {
             let value = self.value(cache.value().ok()?)?;
             self.values.insert(key(cache.result().ok()?), value);
@@ -260,6 +279,58 @@ impl Reader {
             *expanded.get_mut(*outermost)? = remaining;
         }
         Some(expanded)
+    }
+
+    /// The tensor of an access at computed places, and its coordinates as values.
+    fn computed(
+        &mut self,
+        buffer: IrValue,
+        indices: &[IrValue],
+        map: AffineMap,
+    ) -> Option<(String, Vec<Value>)> {
+        let buffer = BlockArgument::try_from(buffer).ok()?.argument_number();
+        let view = self.views.get(buffer)?.clone();
+        let indices = indices.iter().map(|index| self.value(*index));
+        let indices = indices.collect::<Option<Vec<_>>>()?;
+        let coordinates = (0..map.result_count())
+            .map(|axis| self.affine(map.result(axis).ok()?, &indices))
+            .collect::<Option<Vec<_>>>()?;
+        Some((view.tensor.clone(), self.expanded(&view, coordinates)?))
+    }
+
+    /// The value of an affine expression, with `dims` in the place of its dims.
+    fn affine(&mut self, expression: AffineExpr, dims: &[Value]) -> Option<Value> {
+        if expression.is_constant() {
+            return Some(self.step(Step::Constant {
+                value: Number::Integer(expression.constant_value()),
+                element: Element::I64,
+            }));
+        }
+        if expression.is_dim() {
+            return dims.get(expression.dim_position()).copied();
+        }
+        if !expression.is_binary() {
+            return None;
+        }
+        let operands = [
+            self.affine(expression.lhs(), dims)?,
+            self.affine(expression.rhs(), dims)?,
+        ];
+        if expression.is_mod() {
+            let quotient = self.arithmetic("arith.floordivsi", operands);
+            let multiple = self.arithmetic("arith.muli", [quotient, operands[1]]);
+            return Some(self.arithmetic("arith.subi", [operands[0], multiple]));
+        }
+        let name = if expression.is_add() {
+            "arith.addi"
+        } else if expression.is_mul() {
+            "arith.muli"
+        } else if expression.is_floor_div() {
+            "arith.floordivsi"
+        } else {
+            "arith.ceildivsi"
+        };
+        Some(self.arithmetic(name, operands))
     }
 
     fn arithmetic(&mut self, name: &str, operands: [Value; 2]) -> Value {

@@ -1,18 +1,13 @@
-//! `gl.gather`: one predicated load for each element.
+//! `gl.gather`: one load for each vector, predicated by what masks it.
 
 use melior::ir::{OperationRef, ValueLike};
 use norma_dialects::gl::GatherOp;
 
-use crate::mlir::{
-    conversion::{ConversionBuilder, Rejection},
-    types,
-};
+use crate::mlir::conversion::{ConversionBuilder, Rejection};
 
 use super::{
     emit::{Emit, Value},
-    global::Vector,
-    guards::Predicate,
-    params::{Buffer, Stride},
+    places::Places,
     tile,
 };
 
@@ -24,41 +19,26 @@ pub(super) fn gather<'c, 'a>(
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let gather = GatherOp::from_op(op).ok_or("expected gl.gather")?;
-    let [buffer, coordinates @ .., mask] = operands else {
-        return Err("expected a buffer and a mask".into());
+    let tile = tile::Tile::of(&e, gather.tile()?.r#type())?;
+    let places = Places {
+        tile: gather.tile()?,
+        buffer: gather.buffer()?,
+        indices: gather.indices(),
+        places: gather.places().len(),
+        limits: gather.limits(),
+        access: gather.access()?,
+        guards: gather.guards(),
+        vector: gather.vector(),
     };
-    let result = gather.result()?.r#type();
-    let element = tile::llvm_element(types::element(result), |bits| e.int(bits));
-    let single = Vector::single(&e, tile::memory_element(&e, element))?;
-    let strides = Buffer::of(&e, op, gather.buffer()?)?.strides(&e)?;
-    let elements_of = |value: Value<'c, 'a>| match types::is_vector(value.r#type()) {
-        true => e.elements(value).map_err(|error| e.internal(error)),
-        false => Ok(vec![value]),
-    };
-    let masks = elements_of(*mask)?;
-    let coordinates = coordinates.iter().map(|coordinate| elements_of(*coordinate));
-    let coordinates = coordinates.collect::<Result<Vec<_>, _>>()?;
-    let mut loaded = Vec::with_capacity(masks.len());
-    for (register, mask) in masks.into_iter().enumerate() {
-        let terms = coordinates
-            .iter()
-            .zip(&strides)
-            .map(|(coordinate, stride)| match stride {
-                Stride::Static(stride) => e.scale(coordinate[register], *stride),
-                Stride::Dynamic(stride) => e.muli(coordinate[register], *stride),
-            });
-        let pointer = match e.sum(terms) {
-            None => *buffer,
-            Some(offset) => e.element_pointer(*buffer, single.element, offset),
-        };
-        let value = single.load(&e, pointer, Predicate::When(mask), None)?;
-        let value = tile::from_memory(&e, value, element)?;
-        loaded.extend(e.elements(value).map_err(|error| e.internal(error))?);
-    }
-    let value = match (types::is_tensor(result), &loaded[..]) {
-        (false, [value]) => *value,
-        _ => e.pack(&loaded)?,
-    };
-    b.replace(op, &[value]);
+    let zero = e.b.zero(tile::memory_element(&e, tile.element));
+    let mut result = e.splat(zero, tile.layout.num_registers())?;
+    places.each(&e, op, operands, |piece| {
+        let part = piece
+            .vector
+            .load(&e, piece.pointer, piece.predicate, gather.cache())?;
+        result = e.insert(part, result, piece.register);
+        Ok(())
+    })?;
+    b.replace(op, &[tile::from_memory(&e, result, tile.element)?]);
     Ok(())
 }

@@ -184,12 +184,7 @@ pub(super) fn store<'c, 'a>(
 
     let put = |vector: &Vector<'c>, first, predicate, cache| {
         let part = e.slice(value, first, vector.count)?;
-        match (predicate, cache) {
-            (Predicate::Never, _) => {}
-            (Predicate::Always, None) => e.store(part, addresses.of(&e, first), vector.bytes as i64),
-            (predicate, cache) => vector.store_ptx(&e, part, addresses.of(&e, first), predicate, cache)?,
-        }
-        Ok::<_, Diagnostic<'c>>(())
+        vector.store(&e, part, addresses.of(&e, first), predicate, cache)
     };
     let single = Vector::of(&e, &tile.layout, None, element)?;
     for first in registers {
@@ -233,15 +228,7 @@ impl<'c> Vector<'c> {
         vector: Option<i64>,
         element: Type<'c>,
     ) -> Result<Self, Diagnostic<'c>> {
-        Self::of_registers(e, layout.num_registers(), vector, element)
-    }
-
-    fn of_registers(
-        e: &Emit<'_, 'c, '_>,
-        registers: usize,
-        vector: Option<i64>,
-        element: Type<'c>,
-    ) -> Result<Self, Diagnostic<'c>> {
+        let registers = layout.num_registers();
         let count = vector.unwrap_or(1) as usize;
         let bytes = count * tile::element_bytes(e, element)?;
         let words = Words::of(bytes).filter(|_| count <= registers).ok_or_else(|| {
@@ -259,11 +246,6 @@ impl<'c> Vector<'c> {
         })
     }
 
-    /// One element.
-    pub fn single(e: &Emit<'_, 'c, '_>, element: Type<'c>) -> Result<Self, Diagnostic<'c>> {
-        Self::of_registers(e, 1, None, element)
-    }
-
     /// The same bytes as `count` registers.
     pub fn as_registers(&self, e: &Emit<'_, 'c, '_>, count: usize) -> Result<Self, Diagnostic<'c>> {
         let element = e.int(8 * (self.bytes / count) as u32);
@@ -276,7 +258,7 @@ impl<'c> Vector<'c> {
         })
     }
 
-    fn first_registers(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+    pub fn first_registers(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         (0..self.registers).step_by(self.count)
     }
 
@@ -353,6 +335,25 @@ impl<'c> Vector<'c> {
             result
         };
         Ok(e.bitcast(result, self.ty))
+    }
+
+    /// Writes the vector where a predicate holds, to an address that is a multiple of its size.
+    pub fn store<'a>(
+        &self,
+        e: &Emit<'_, 'c, 'a>,
+        part: Value<'c, 'a>,
+        pointer: Value<'c, 'a>,
+        predicate: Predicate<'c, 'a>,
+        cache: Option<CacheAttr<'c>>,
+    ) -> Result<(), Diagnostic<'c>> {
+        match (predicate, cache) {
+            (Predicate::Never, _) => Ok(()),
+            (Predicate::Always, None) => {
+                e.store(part, pointer, self.bytes as i64);
+                Ok(())
+            }
+            (predicate, cache) => self.store_ptx(e, part, pointer, predicate, cache),
+        }
     }
 
     fn store_ptx<'a>(

@@ -2,8 +2,8 @@
 //!
 //! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
 //! op that combines values first broadcasts them to the union of their dims. `nest` emits loops, `drawn` those whose tiles CTAs
-//! draw, `access` translates reads and writes, `gather` reads at computed
-//! coordinates, `reduction` reductions, `nth` those with several results, `scan` scans.
+//! draw, `access` translates reads and writes, `gather` and `scatter` those at
+//! computed places, `reduction` reductions, `nth` those with several results, `scan` scans.
 
 mod access;
 mod dense_rows;
@@ -13,6 +13,7 @@ mod nest;
 mod nth;
 mod reduction;
 mod scan;
+mod scatter;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,7 +23,7 @@ use melior::ir::{
 };
 use norma_dialects::{
     gl::{CoordinatesOp, OptimizationBarrierOp},
-    norm::{CacheOp, CachePlace, GatherOp, ReadOp, ReduceOp, ScanOp, WriteOp},
+    norm::{CacheOp, CachePlace, GatherOp, ReadOp, ReduceOp, ScanOp, ScatterOp, WriteOp},
     op_name,
 };
 
@@ -44,6 +45,11 @@ use drawn::Walk;
 
 /// A set of the kernel's guards, as bits. Guards beyond the width are in no set: nothing is known of them.
 type Guards = u64;
+
+fn set_of(guards: &[usize]) -> Guards {
+    let known = guards.iter().filter(|guard| **guard < Guards::BITS as usize);
+    known.fold(0, |guards, guard| guards | 1 << guard)
+}
 
 /// A translated value.
 #[derive(Clone, Copy)]
@@ -181,7 +187,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         } else if let Some(cache) = CacheOp::from_op(op) {
             self.cache(cache)
         } else if let Some(gather) = GatherOp::from_op(op) {
-            self.gather(gather)
+            self.gather(position, gather)
+        } else if let Some(scatter) = ScatterOp::from_op(op) {
+            self.scatter(scatter)
         } else {
             self.elementwise(op)
         }

@@ -23,6 +23,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// The dims of a vector, which are axes of the tile.
+    pub fn dims(&self) -> impl Iterator<Item = usize> {
+        self.within.iter().copied().chain([self.along])
+    }
+
     /// Returns a divisor of each dim of an access at the start of a vector of `vector` elements. `indices` are divisors of the
     /// dims before the tile's `rank` axes. A divisor of 0 says that the dim is 0.
     pub fn divisors(&self, vector: i64, indices: &[i64], rank: usize) -> Vec<i64> {

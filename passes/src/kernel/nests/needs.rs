@@ -3,11 +3,11 @@
 use std::{cell::Cell, rc::Rc};
 
 use melior::ir::operation::OperationLike;
-use norma_dialects::norm::{GatherOp, ReduceOp, ScanOp, WriteOp};
+use norma_dialects::norm::{GatherOp, ReduceOp, ScanOp};
 
 use super::super::{
     positions::{self, Positions},
-    space::{DimSet, Space},
+    space::{DimSet, Space, is_write},
 };
 
 /// Properties of each op, by position.
@@ -71,7 +71,7 @@ impl Facts {
             let is_early = GatherOp::from_op(*op).is_some() && domain.is_empty();
             facts
                 .is_root
-                .push(WriteOp::from_op(*op).is_some() || !reduced.is_empty() || is_early);
+                .push(is_write(*op) || !reduced.is_empty() || is_early);
             facts.domain.push(domain);
             facts.reduced.push(reduced);
             facts.scanned.push(scanned.into_iter().filter(is_loop).collect());

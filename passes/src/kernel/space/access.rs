@@ -4,7 +4,7 @@ use melior::{
     Error,
     ir::{AffineExpr, AffineMap, OperationRef, Value, ValueLike, operation::OperationLike},
 };
-use norma_dialects::norm::{ReadOp, WriteOp};
+use norma_dialects::norm::{GatherOp, ReadOp, ScatterOp, WriteOp};
 
 use super::{DimSet, Space};
 use crate::gcd::gcd;
@@ -18,7 +18,7 @@ use crate::mlir::{
 };
 
 impl<'c, 'a> Space<'c, 'a> {
-    /// Every read and write of the body.
+    /// Every access of the body.
     ///
     /// # Errors
     ///
@@ -30,31 +30,52 @@ impl<'c, 'a> Space<'c, 'a> {
             .collect()
     }
 
-    /// Returns the access of a read or a write; `None` for other ops.
+    /// Returns the access of a read, a gather, a write or a scatter; `None` for other ops.
     ///
     /// # Errors
     ///
     /// The op is not one that its verifier accepts.
     pub fn access(&self, op: OperationRef<'c, 'a>) -> Result<Option<Access<'c, 'a>>, Error> {
-        let (value, buffer_value, indices, access, is_write) = if let Some(read) = ReadOp::from_op(op) {
-            (
-                read.result()?,
-                read.buffer()?,
-                read.indices(),
-                read.access()?,
-                false,
-            )
-        } else if let Some(write) = WriteOp::from_op(op) {
-            (
-                write.value()?,
-                write.buffer()?,
-                write.indices(),
-                write.access()?,
-                true,
-            )
-        } else {
-            return Ok(None);
-        };
+        let (value, buffer_value, indices, access, condition, is_write) =
+            if let Some(read) = ReadOp::from_op(op) {
+                (
+                    read.result()?,
+                    read.buffer()?,
+                    read.indices(),
+                    read.access()?,
+                    None,
+                    false,
+                )
+            } else if let Some(gather) = GatherOp::from_op(op) {
+                (
+                    gather.result()?,
+                    gather.buffer()?,
+                    gather.indices(),
+                    gather.access()?,
+                    gather.condition(),
+                    false,
+                )
+            } else if let Some(write) = WriteOp::from_op(op) {
+                (
+                    write.value()?,
+                    write.buffer()?,
+                    write.indices(),
+                    write.access()?,
+                    None,
+                    true,
+                )
+            } else if let Some(scatter) = ScatterOp::from_op(op) {
+                (
+                    scatter.value()?,
+                    scatter.buffer()?,
+                    scatter.indices(),
+                    scatter.access()?,
+                    scatter.condition(),
+                    true,
+                )
+            } else {
+                return Ok(None);
+            };
         let not_in_space = || Error::BlockArgumentExpected(op.to_string());
         let buffer = self
             .buffers
@@ -62,19 +83,24 @@ impl<'c, 'a> Space<'c, 'a> {
             .position(|buffer| *buffer == buffer_value)
             .ok_or_else(not_in_space)?;
         let context = context::of(op.location());
-        let (dim_count, number_count) = (self.dims.len(), self.scalars.len());
-        let indices = indices
-            .into_iter()
-            .map(|index| match self.dim_position(index) {
-                Some(position) => Some(AffineExpr::dim(context, position)),
-                None => {
-                    let number = self.scalars.iter().position(|scalar| *scalar == index)?;
-                    Some(AffineExpr::symbol(context, number))
-                }
-            })
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(not_in_space)?;
-        let into_space = AffineMap::new(context, dim_count, number_count, &indices);
+        let (dim_count, symbols) = (self.dims.len(), self.symbols());
+        let mut indirect = Vec::new();
+        let mut expressions = Vec::with_capacity(indices.len());
+        for index in indices {
+            if let Some(position) = self.dim_position(index) {
+                expressions.push(AffineExpr::dim(context, position));
+                continue;
+            }
+            let symbol = symbols
+                .iter()
+                .position(|known| *known == index)
+                .ok_or_else(not_in_space)?;
+            expressions.push(AffineExpr::symbol(context, symbol));
+            if symbol >= self.scalars.len() {
+                indirect.push((symbol, self.dims_of(index)));
+            }
+        }
+        let into_space = AffineMap::new(context, dim_count, symbols.len(), &expressions);
         let coordinates = (0..access.result_count())
             .map(|axis| {
                 access
@@ -88,32 +114,68 @@ impl<'c, 'a> Space<'c, 'a> {
             is_write,
             coordinates,
             value,
+            condition,
             buffer_value,
             dim_count,
-            number_count,
+            symbol_count: symbols.len(),
+            indirect,
         }))
+    }
+
+    /// The values that the symbols of coordinates stand for: the scalars that a launch passes, and then the values of the body at which
+    /// anything is accessed.
+    pub fn symbols(&self) -> Vec<Value<'c, 'a>> {
+        [self.scalars.as_slice(), &self.places].concat()
     }
 }
 
-/// One read or write: a buffer, and coordinates that are affine in the kernel's dims and scalars.
+/// Whether an op writes to a buffer.
+pub fn is_write(op: OperationRef<'_, '_>) -> bool {
+    WriteOp::from_op(op).is_some() || ScatterOp::from_op(op).is_some()
+}
+
+/// One access: a buffer, and coordinates that are affine in the kernel's dims, its scalars, and values of the body.
 #[derive(Clone, Debug)]
 pub struct Access<'c, 'a> {
-    /// The `norm.read` or `norm.write`.
+    /// The `norm.read`, `norm.gather`, `norm.write` or `norm.scatter`.
     pub op: OperationRef<'c, 'a>,
     /// The position of the buffer among the kernel's.
     pub buffer: usize,
     /// Whether it writes.
     pub is_write: bool,
-    /// One coordinate for each axis, over all dims of the kernel. Its symbols are the kernel's scalars, by position.
+    /// One coordinate for each axis, over all dims of the kernel. Its symbols are those of [`Space::symbols`].
     pub coordinates: Vec<AffineExpr<'c>>,
     /// The element that is read or written.
     pub value: Value<'c, 'a>,
+    /// The value of the body that decides whether the element is accessed.
+    pub condition: Option<Value<'c, 'a>>,
     buffer_value: Value<'c, 'a>,
     dim_count: usize,
-    number_count: usize,
+    symbol_count: usize,
+    /// The symbols among the indices that are values of the body, each with the dims that it varies over.
+    indirect: Vec<(usize, DimSet)>,
 }
 
 impl<'c> Access<'c, '_> {
+    /// Whether values of the body decide where the element lies, or whether it is accessed: nothing is known of them before the kernel
+    /// runs.
+    pub fn is_indirect(&self) -> bool {
+        !self.indirect.is_empty() || self.condition.is_some()
+    }
+
+    /// The dims that the values of the body among the indices vary over.
+    pub fn indirect_dims(&self) -> DimSet {
+        self.indirect.iter().flat_map(|(_, dims)| dims).copied().collect()
+    }
+
+    /// The symbols in a coordinate that are values of the body, each with the dims that it varies over.
+    pub fn indirect_in(&self, axis: usize) -> impl Iterator<Item = &(usize, DimSet)> {
+        let used = symbols(self.coordinates[axis]);
+        self.indirect
+            .iter()
+            .filter(move |(symbol, _)| used.contains(symbol))
+    }
+
     /// Whether the coordinates depend on scalars that a launch passes.
     pub fn has_numbers(&self) -> bool {
         self.coordinates
@@ -121,7 +183,7 @@ impl<'c> Access<'c, '_> {
             .any(|coordinate| !symbols(*coordinate).is_empty())
     }
 
-    /// The coordinates with every scalar that a launch passes replaced by 0.
+    /// The coordinates with every symbol replaced by 0.
     pub fn coordinates_from_zero(&self) -> Vec<AffineExpr<'c>> {
         let context = context::of(self.op.location());
         let from_zero = |coordinate: &AffineExpr<'c>| {
@@ -133,15 +195,15 @@ impl<'c> Access<'c, '_> {
         self.coordinates.iter().map(from_zero).collect()
     }
 
-    /// The dims that the access uses.
+    /// The dims that the access uses, be it through values of the body.
     pub fn dims(&self) -> DimSet {
-        (0..self.dim_count)
-            .filter(|dim| {
-                self.coordinates
-                    .iter()
-                    .any(|coordinate| coordinate.is_function_of_dim(*dim))
-            })
-            .collect()
+        let is_used = |dim: &usize| {
+            let mut coordinates = self.coordinates.iter();
+            coordinates.any(|coordinate| coordinate.is_function_of_dim(*dim))
+        };
+        let mut dims = (0..self.dim_count).filter(is_used).collect::<DimSet>();
+        dims.extend(self.indirect_dims());
+        dims
     }
 
     /// Whether the coordinate of an axis depends on a dim.
@@ -163,7 +225,7 @@ impl<'c> Access<'c, '_> {
             offset,
         };
         for (coordinate, stride) in self.coordinates.iter().zip(axes) {
-            let form = LinearForm::of(*coordinate, self.dim_count, self.number_count)?;
+            let form = LinearForm::of(*coordinate, self.dim_count, self.symbol_count)?;
             let scaled = |factor: i64| {
                 if factor == 0 {
                     Some(0)
@@ -179,6 +241,9 @@ impl<'c> Access<'c, '_> {
             if form.symbols.iter().any(|factor| scaled(*factor) != Some(0)) {
                 strides.offset = None;
             }
+        }
+        for dim in self.indirect_dims() {
+            strides.dims[dim] = None;
         }
         Some(strides)
     }
@@ -304,13 +369,18 @@ impl<'c> Space<'c, '_> {
         };
         let mut known = base.unwrap_or(0);
         for ((coordinate, divisor), stride) in access.coordinates.iter().zip(axes).zip(strides) {
-            let form = LinearForm::of(*coordinate, self.dims.len(), self.scalars.len())?;
+            let form = LinearForm::of(*coordinate, self.dims.len(), access.symbol_count)?;
             let multiple = |factor: i64| divisor.saturating_mul(factor);
             for (dim, factor) in form.dims.into_iter().enumerate() {
                 divisors.dims[dim] = gcd(divisors.dims[dim], multiple(factor));
             }
-            for factor in form.symbols {
-                divisors.offset = gcd(divisors.offset, multiple(factor));
+            for factor in &form.symbols {
+                divisors.offset = gcd(divisors.offset, multiple(*factor));
+            }
+            for (symbol, dims) in &access.indirect {
+                for dim in dims {
+                    divisors.dims[*dim] = gcd(divisors.dims[*dim], multiple(form.symbols[*symbol]));
+                }
             }
             match stride.and_then(|stride| known.checked_add(stride.checked_mul(form.constant)?)) {
                 Some(sum) => known = sum,

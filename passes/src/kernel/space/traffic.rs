@@ -2,11 +2,11 @@
 
 use melior::{
     Error,
-    ir::{AffineExpr, AffineMap},
+    ir::{AffineExpr, AffineMap, ValueLike},
 };
 
-use super::{Access, Space};
-use crate::mlir::{context, linear_form::LinearForm};
+use super::{super::guards, Access, DimSet, Space};
+use crate::mlir::{context, linear_form::LinearForm, types};
 
 impl<'c, 'a> Space<'c, 'a> {
     /// The fewest bytes that the kernel must move, as expressions over its sizes. The region of each distinct access counts once, because a
@@ -54,30 +54,65 @@ impl<'c, 'a> Space<'c, 'a> {
         let bytes = AffineExpr::constant(context, access.element_bytes());
         // A scalar only shifts the region and does not change its size.
         let coordinates = access.coordinates_from_zero();
-        coordinates.iter().fold(bytes, |bytes, coordinate| {
-            // The last point of the dims says nothing of a remainder, which is taken to have any value.
-            if coordinate.is_mod() && coordinate.rhs().is_constant() {
-                return bytes * coordinate.rhs();
+        coordinates
+            .iter()
+            .enumerate()
+            .fold(bytes, |bytes, (axis, coordinate)| {
+                if let Some(reached) = self.reached_indirectly(access, axis) {
+                    return bytes * reached;
+                }
+                // The last point of the dims says nothing of a remainder, which is taken to have any value.
+                if coordinate.is_mod() && coordinate.rhs().is_constant() {
+                    return bytes * coordinate.rhs();
+                }
+                let corners = LinearForm::extreme_corners(*coordinate, &last, self.sizes.len(), zero);
+                let [first, last] =
+                    corners.map(|corner| AffineMap::new(context, 0, self.sizes.len(), &corner));
+                // A guard on the coordinate gives its end; without one it extends to the last point of the dims.
+                let guard = self.guards.iter().find(|[lhs, _]| lhs == coordinate);
+                let end = guard.map_or_else(
+                    || coordinate.compose(last) + AffineExpr::constant(context, 1),
+                    |[_, limit]| *limit,
+                );
+                let negated = |expression: AffineExpr<'c>| expression * AffineExpr::constant(context, -1);
+                // A guard on its negation gives its start.
+                let starts_at_0 = |[lhs, limit]: &[AffineExpr<'c>; 2]| {
+                    *lhs == negated(*coordinate) && *limit == AffineExpr::constant(context, 1)
+                };
+                let start = match self.guards.iter().any(starts_at_0) {
+                    true => zero,
+                    false => coordinate.compose(first),
+                };
+                bytes * (end + negated(start))
+            })
+    }
+
+    /// The coordinates that are reached along an axis by computed values; `None` for an axis along which none is. A computed value
+    /// alone reaches one at each point that it varies over. Runs that begin at computed places are taken to be parts of a whole.
+    fn reached_indirectly(&self, access: &Access<'c, 'a>, axis: usize) -> Option<AffineExpr<'c>> {
+        let context = context::of(self.location());
+        access.indirect_in(axis).next()?;
+        let is_run = (0..self.dims.len()).any(|dim| access.is_along(axis, dim));
+        let of_dims = || {
+            let varies = access.indirect_in(axis).flat_map(|(_, dims)| dims);
+            let dims = varies.copied().collect::<DimSet>();
+            // A guard of the parts of a split dim says how many points they have together.
+            if let Some([_, limit]) = self.guards.iter().find(|guard| guards::dims_of(guard) == dims) {
+                return *limit;
             }
-            let corners = LinearForm::extreme_corners(*coordinate, &last, self.sizes.len(), zero);
-            let [first, last] = corners.map(|corner| AffineMap::new(context, 0, self.sizes.len(), &corner));
-            // A guard on the coordinate gives its end; without one it extends to the last point of the dims.
-            let guard = self.guards.iter().find(|[lhs, _]| lhs == coordinate);
-            let end = guard.map_or_else(
-                || coordinate.compose(last) + AffineExpr::constant(context, 1),
-                |[_, limit]| *limit,
-            );
-            let negated = |expression: AffineExpr<'c>| expression * AffineExpr::constant(context, -1);
-            // A guard on its negation gives its start.
-            let starts_at_0 = |[lhs, limit]: &[AffineExpr<'c>; 2]| {
-                *lhs == negated(*coordinate) && *limit == AffineExpr::constant(context, 1)
-            };
-            let start = match self.guards.iter().any(starts_at_0) {
-                true => zero,
-                false => coordinate.compose(first),
-            };
-            bytes * (end + negated(start))
-        })
+            let extents = dims.into_iter().map(|dim| self.extents[dim]);
+            extents.fold(AffineExpr::constant(context, 1), |product, extent| {
+                product * extent
+            })
+        };
+        let size = match types::shape(self.buffers[access.buffer].r#type())?.get(axis)? {
+            Some(size) => Some(AffineExpr::constant(context, *size)),
+            None => {
+                let symbol = self.sizes.iter().position(|size| *size == (access.buffer, axis));
+                symbol.map(|symbol| AffineExpr::symbol(context, symbol))
+            }
+        };
+        Some(size.filter(|_| is_run).unwrap_or_else(of_dims))
     }
 }
 
@@ -171,5 +206,21 @@ mod tests {
              }",
         );
         assert_eq!(halves, Some(("128".to_owned(), "128".to_owned())));
+    }
+
+    #[test]
+    fn rows_at_ids_are_read_once_for_each_and_runs_are_parts_of_a_whole() {
+        let selected = traffic(
+            "norm.kernel @k(%i: memref<?xi32>, %x: memref<?x16xf32>, %u: memref<80xf32>, %y: memref<?x16xf32>)
+                 space(%m = dim(%i, 0), %n = 16) {
+               %0 = norm.read %i[%m] : memref<?xi32>
+               %1 = arith.index_cast %0 : i32 to index
+               %2, %3 = norm.gather %x[%1, %n] : memref<?x16xf32>
+               %4, %5 = norm.gather %u[%1 + %n] : memref<80xf32>
+               %6 = arith.addf %2, %4 : f32
+               norm.write %6, %y[%m, %n] : memref<?x16xf32>
+             }",
+        );
+        assert_eq!(selected, Some(("s0 * 68 + 320".to_owned(), "s0 * 64".to_owned())));
     }
 }

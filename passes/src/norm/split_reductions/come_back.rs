@@ -8,14 +8,14 @@
 use std::collections::BTreeSet;
 
 use melior::ir::{Value, ValueLike, operation::OperationLike};
-use norma_dialects::norm::{KernelOp, WriteOp};
+use norma_dialects::norm::KernelOp;
 
 use super::{Made, add_launches, reductions_over, respread, scratch::Scratch};
 use crate::{
     kernel::{
         positions::Positions,
         signature::{drop_dead, drop_unused},
-        space::Space,
+        space::{Space, is_write},
     },
     mlir::{builder::Builder, pass::PassError, types},
     norm::kernel_copy::copy_kernel,
@@ -45,8 +45,7 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     let waits = |value: Value<'c, 'a>| space.waits_for(value).shared(&reductions).next().is_some();
     let is_at_points = |position: &usize| {
         let mut operands = space.ops[*position].operands();
-        WriteOp::from_op(space.ops[*position]).is_some()
-            && operands.any(|operand| space.dims_of(operand).contains(&dim))
+        is_write(space.ops[*position]) && operands.any(|operand| space.dims_of(operand).contains(&dim))
     };
     let at_points = (0..space.ops.len()).filter(is_at_points);
     let comes_back = |position: &usize| space.ops[*position].operands().any(waits);
@@ -99,8 +98,7 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
         let value = scratch.read(copy, op)?;
         beside.replace_all_uses(op.result(*result)?.into(), value);
     }
-    let is_other =
-        |position: &usize| WriteOp::from_op(of_copy.ops[*position]).is_some() && !writes.contains(position);
+    let is_other = |position: &usize| is_write(of_copy.ops[*position]) && !writes.contains(position);
     for position in (0..of_copy.ops.len()).filter(is_other) {
         beside.erase(of_copy.ops[position]);
     }

@@ -4,14 +4,14 @@
 use std::collections::{BTreeSet, HashSet};
 
 use melior::ir::{Value, operation::OperationLike};
-use norma_dialects::norm::{KernelOp, ReduceOp, WriteOp};
+use norma_dialects::norm::{KernelOp, ReduceOp};
 
 use super::{Made, reductions_over, scratch::Scratch};
 use crate::{
     kernel::{
         reductions,
         signature::{Left, drop_dead, drop_unused},
-        space::Space,
+        space::{Space, is_write},
     },
     mlir::{
         builder::Builder,
@@ -140,8 +140,7 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
     beside.remove_attribute(copy.op(), "schedule");
     let space = Space::of(copy)?;
     let needed = behind(&space, partials);
-    let is_others =
-        |position: &usize| WriteOp::from_op(space.ops[*position]).is_some() && !needed.contains(position);
+    let is_others = |position: &usize| is_write(space.ops[*position]) && !needed.contains(position);
     for position in (0..space.ops.len()).filter(is_others) {
         beside.erase(space.ops[position]);
     }

@@ -21,7 +21,8 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
         return Vec::new();
     };
     let vector = lead.vector_if_aligned;
-    if vector <= lead.vector {
+    let is_indirect = |access: &Access| access.is_indirect && access.uses[first];
+    if vector <= lead.vector || facts.accesses.iter().any(is_indirect) {
         return Vec::new();
     }
     // A tile also holds elements before its row.

@@ -31,6 +31,7 @@ fn dim(extent: u64, usage: Use, is_revisited: bool) -> Dim {
 
 fn access(buffer: usize, is_write: bool, bytes: u64, strides: &[i64], vector: u64) -> Access {
     Access {
+        is_indirect: false,
         buffer,
         is_write,
         bytes,

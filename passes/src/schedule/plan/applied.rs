@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use melior::ir::{OperationRef, operation::OperationLike};
-use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReadOp, ReduceOp, ScanOp, WriteOp};
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReduceOp, ScanOp};
 use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
 
 use super::{
@@ -14,7 +14,7 @@ use crate::{
     gl::hand_over::WARPGROUP,
     kernel::{
         homomorphism, nests,
-        space::{DimSet, Space},
+        space::{Access, DimSet, Space},
     },
     mlir::values::key,
 };
@@ -147,6 +147,7 @@ pub(super) fn check_applied(
     before: &dyn Fn(usize) -> i64,
 ) -> Result<(), Reason> {
     check_brought(space, mapping, before)?;
+    check_indirect(space, mapping)?;
     specialized::check(space, mapping, before)?;
     check_scans(space, mapping)?;
     check_counting(space, mapping)?;
@@ -319,6 +320,23 @@ fn check_brought(
     Ok(())
 }
 
+/// Refuses to keep in shared memory what is read at places that the kernel computes: only tiles at places that follow from dims and
+/// numbers are copied there.
+fn check_indirect(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    for read in space.reused_reads() {
+        let access = space.access(space.ops[read]).map_err(Reason::wrong)?;
+        if let Some(access) = access.filter(Access::is_indirect)
+            && mapping.place(access.buffer) == CachePlace::Shared
+        {
+            return Err(Reason::unsupported(format!(
+                "keep = [shared] of buffer {}, which is read at computed places; supported: registers, l1, l2 and none",
+                access.buffer
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses results that no pass can write through shared memory.
 fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     let accesses = space.accesses().map_err(Reason::wrong)?;
@@ -338,11 +356,12 @@ fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     }
 }
 
-/// Returns a dim whose index is an operand of a computation, such as the comparison of a column with a label.
+/// Returns a dim whose index is an operand of a computation, such as the comparison of a column with a label, or of an access at a computed
+/// place.
 fn dim_of_values(space: &Space<'_, '_>) -> Option<usize> {
+    let is_computed = |access: Option<Access<'_, '_>>| access.is_none_or(|access| access.is_indirect());
     let computes = |op: &&OperationRef<'_, '_>| {
-        ReadOp::from_op(**op).is_none()
-            && WriteOp::from_op(**op).is_none()
+        space.access(**op).is_ok_and(is_computed)
             && ReduceOp::from_op(**op).is_none()
             && ScanOp::from_op(**op).is_none()
     };

@@ -1,10 +1,13 @@
 //! Functions of several ops: named ops, `arith` and `math` on tensors, and `linalg`, as users write them.
 
+use norma_bundle::Element;
+
 use crate::case::Program;
 
 /// A function of several ops.
 ///
-/// In its text `$N` stands for the extent of a row, `$H` for half of it, `$X` and `$Y` for the element types of `x` and `y`.
+/// In its text `$N` stands for the extent of a row, `$H` for half of it, `$X` and `$Y` for the element types of `x` and `y`, `$WIDEN` and
+/// `$NARROW` for the ops that convert between these and f32.
 /// Every dynamic extent is the number of rows of a run.
 #[derive(Debug, PartialEq)]
 pub struct Graph {
@@ -19,12 +22,26 @@ pub struct Graph {
 /// The text for a program's row length and types.
 pub fn text(program: &Program, graph: &Graph) -> String {
     let row = program.row();
-    graph
-        .text
+    let text = converted(graph.text, "$WIDEN", program.x, "arith.extf");
+    converted(&text, "$NARROW", program.y, "arith.truncf")
         .replace("$N", &row.to_string())
         .replace("$H", &(row / 2).to_string())
         .replace("$X", program.x.name())
         .replace("$Y", program.y.name())
+}
+
+/// The text with `op` for each line `%result = $NAME %value : ...`; for elements of f32, which need none, with the value for the result.
+fn converted(text: &str, name: &str, element: Element, op: &str) -> String {
+    if element != Element::F32 {
+        return text.replace(name, op);
+    }
+    let mut left = text.to_owned();
+    while let Some(line) = left.lines().find(|line| line.contains(name)) {
+        let mut words = line.split_whitespace().filter(|word| word.starts_with('%'));
+        let (result, value) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        left = left.replace(&format!("{line}\n"), "").replace(result, value);
+    }
+    left
 }
 
 /// The residual is added, returned, and normalized.

@@ -4,7 +4,7 @@
 //! which are scalars, and in the axes of the current tile. At points that a guard masks off, loads give zero and stores do
 //! nothing.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::collections::HashMap;
 
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Type, Value, ValueLike};
 use norma_dialects::{
@@ -30,7 +30,7 @@ use super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Brought, Guards, Translated,
+    Body, Brought, Translated, set_of,
 };
 
 /// The fewest CTAs by which elements have to be shared to stay in the caches while what one CTA alone touches passes through: so many
@@ -47,14 +47,21 @@ pub(super) struct Turn {
     of: usize,
 }
 
+impl Turn {
+    /// The turn of what is accessed once.
+    pub const ONLY: Self = Self { nest: 1, of: 1 };
+}
+
 /// Expressions over a tile's own dims, and what their dims and symbols stand for.
 pub(super) struct Local<'c, 'a> {
     /// The coordinates in a buffer.
     pub access: AffineMap<'c>,
     /// The guards, if there are any.
     pub guards: Option<AffineMap<'c>>,
-    /// The grid coordinates and the numbers that come before the tile's axes.
+    /// The grid coordinates, the numbers and the computed scalars that come first among the dims.
     pub indices: Vec<Value<'c, 'a>>,
+    /// Computed tiles over the tile's axes, which come behind them, before the tile's axes.
+    pub places: Vec<Value<'c, 'a>>,
     /// The sizes that the guards' symbols stand for.
     pub limits: Vec<Value<'c, 'a>>,
 }
@@ -68,14 +75,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let local = self.localize(&access.coordinates, &self.sides(&guards), axes)?;
         let result = read.result()?;
         let element = result.r#type();
-        let zero_outside = guards
-            .iter()
-            .filter(|guard| **guard < Guards::BITS as usize)
-            .fold(0, |guards, guard| guards | 1 << guard);
+        let zero_outside = set_of(&guards);
         if axes != 0 && self.mapping.place(access.buffer) == CachePlace::Shared {
             let brought = match self.mapping.bring {
                 CopyMechanism::Load => {
-                    let hints = self.cache_hints(&access, Turn { nest: 1, of: 1 }, true);
+                    let hints = self.cache_hints(&access, Turn::ONLY, true);
                     self.bring_run(element, access.buffer, &local, axes, hints)?
                 }
                 _ => {
@@ -96,11 +100,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             return Ok(());
         }
         let other = local.guards.map(|_| self.b.zero(element));
-        self.nests_entered[position] += 1;
-        let turn = Turn {
-            nest: self.nests_entered[position],
-            of: self.nests_of[position],
-        };
+        let turn = self.enter(position);
         let load = LoadOp::build(
             self.b.location(),
             self.entry.argument(access.buffer)?.into(),
@@ -123,6 +123,15 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         };
         self.define(result, translated);
         Ok(())
+    }
+
+    /// Notes that the next nest reads what the op at a position reads, and returns which one that is.
+    pub(super) fn enter(&mut self, position: usize) -> Turn {
+        self.nests_entered[position] += 1;
+        Turn {
+            nest: self.nests_entered[position],
+            of: self.nests_of[position],
+        }
     }
 
     /// Copies a tile to shared memory, each CTA of a cluster its own part.
@@ -197,24 +206,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let access = self.access(self.space.access(write.op())?)?;
         let dims = access.dims();
         let axes = self.placement.axes(&dims) | value.axes;
-        let tile = match axes {
-            0 => self.b.value(
-                "tensor.splat",
-                &[value.value],
-                self.tiles.tile(value.element, axes)?,
-            ),
-            axes => self.widen(value, axes)?,
-        };
-        let mut sides = self.sides(&self.guards_over(&dims));
-        let context = self.b.context();
-        // CTAs that differ along a dim that the write leaves out have the same value: the first of them writes it.
-        for dim in self.placement.grid().filter(|dim| !dims.contains(dim)) {
-            sides.push([AffineExpr::dim(context, dim), AffineExpr::constant(context, 1)]);
-        }
+        let tile = self.as_tile(value, axes)?;
+        let sides = self.sides_of_write(&dims);
         let local = self.localize(&access.coordinates, &sides, axes)?;
-        let only = Turn { nest: 1, of: 1 };
         if self.mapping.sends(access.buffer) && self.mapping.bring == CopyMechanism::Load {
-            let hints = self.cache_hints(&access, only, true);
+            let hints = self.cache_hints(&access, Turn::ONLY, true);
             return self.send_run(tile, value.element, access.buffer, &local, axes, hints);
         }
         if self.mapping.sends(access.buffer) {
@@ -241,13 +237,13 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             &local.limits,
             local.access,
             local.guards,
-            self.cache_hints(&access, only, self.moves_whole_sectors(&access)),
+            self.cache_hints(&access, Turn::ONLY, self.moves_whole_sectors(&access)),
             None,
         )?);
         Ok(())
     }
 
-    fn access(&self, access: Option<Access<'c, 'a>>) -> Result<Access<'c, 'a>, PassError<'c>> {
+    pub(super) fn access(&self, access: Option<Access<'c, 'a>>) -> Result<Access<'c, 'a>, PassError<'c>> {
         Ok(access.ok_or_else(|| self.internal("expected a read or a write"))?)
     }
 
@@ -265,13 +261,38 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .collect()
     }
 
+    /// A value as a tile over `axes`, which may be none.
+    pub(super) fn as_tile(
+        &self,
+        value: Translated<'c, 'a>,
+        axes: Axes,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        match axes {
+            0 => {
+                let tile = self.tiles.tile(value.element, axes)?;
+                Ok(self.b.value("tensor.splat", &[value.value], tile))
+            }
+            axes => self.widen(value, axes),
+        }
+    }
+
+    /// The two sides of each guard of a write over `dims`. CTAs that differ along a dim that the write leaves out have the same value:
+    /// the first of them writes it.
+    pub(super) fn sides_of_write(&self, dims: &DimSet) -> Vec<[AffineExpr<'c>; 2]> {
+        let context = self.b.context();
+        let mut sides = self.sides(&self.guards_over(dims));
+        let left_out = self.placement.grid().filter(|dim| !dims.contains(dim));
+        sides.extend(left_out.map(|dim| [AffineExpr::dim(context, dim), AffineExpr::constant(context, 1)]));
+        sides
+    }
+
     /// The two sides of each guard.
     pub(super) fn sides(&self, guards: &[usize]) -> Vec<[AffineExpr<'c>; 2]> {
         guards.iter().map(|guard| self.space.guards[*guard]).collect()
     }
 
-    /// Rewrites expressions over all dims of the space, and over its numbers (coordinates) or its sizes (guards), in terms of
-    /// the scalar coordinates and the numbers in use, the axes of a tile over `axes`, and the sizes in use. Other tile dims,
+    /// Rewrites expressions over all dims of the space, and over its symbols (coordinates) or its sizes (guards), in terms of
+    /// the scalar coordinates and the symbols in use, the axes of a tile over `axes`, and the sizes in use. Other tile dims,
     /// and the dims of loops that are not open, are taken at their first point.
     pub(super) fn localize(
         &mut self,
@@ -323,18 +344,27 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 indices.push(coordinate);
             }
         }
-        let mut numbers = HashMap::new();
-        for number in coordinates.iter().flat_map(|coordinate| symbols(*coordinate)) {
-            if let Entry::Vacant(place) = numbers.entry(number) {
-                place.insert(indices.len());
-                indices.push(self.value(self.space.scalars[number])?.value);
+        let (mut of_indices, mut of_places, mut places) = (HashMap::new(), HashMap::new(), Vec::new());
+        let values = self.space.symbols();
+        for symbol in coordinates.iter().flat_map(|coordinate| symbols(*coordinate)) {
+            if of_indices.contains_key(&symbol) || of_places.contains_key(&symbol) {
+                continue;
+            }
+            let value = self.value(values[symbol])?;
+            if value.axes == 0 {
+                of_indices.insert(symbol, indices.len());
+                indices.push(value.value);
+            } else {
+                of_places.insert(symbol, places.len());
+                places.push(self.widen(value, axes)?);
             }
         }
-        let num_local = indices.len() + axes.count_ones() as usize;
+        let before_axes = indices.len() + places.len();
+        let num_local = before_axes + axes.count_ones() as usize;
         let dims = (0..num_dims)
             .map(|dim| match self.placement.place(dim) {
                 Place::Tile(axis) if (axes & !own) >> axis & 1 == 1 => {
-                    Some(indices.len() + Tiles::position(axes, axis))
+                    Some(before_axes + Tiles::position(axes, axis))
                 }
                 _ => scalars.iter().position(|used| *used == dim),
             })
@@ -372,7 +402,10 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let coordinates = coordinates.iter().map(|coordinate| {
             substitute(coordinate.compose(into_local), &mut |leaf| match leaf {
                 Leaf::Dim(dim) => AffineExpr::dim(context, dim),
-                Leaf::Symbol(number) => AffineExpr::dim(context, numbers[&number]),
+                Leaf::Symbol(symbol) => {
+                    let place = || indices.len() + of_places[&symbol];
+                    AffineExpr::dim(context, of_indices.get(&symbol).copied().unwrap_or_else(place))
+                }
             })
         });
         let coordinates = coordinates.collect::<Vec<_>>();
@@ -380,6 +413,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             access: AffineMap::new(context, num_local, 0, &coordinates),
             guards,
             indices,
+            places,
             limits,
         })
     }
@@ -389,7 +423,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     /// touches elements that no other CTA touches, which are evicted first; elements that all CTAs touch, or at least
     /// [`SHARING_CTAS`] of them, are evicted last. Accesses that do not move whole sectors, but share them with others of their own
     /// CTA, get no hint, which would evict a sector before all of it is used.
-    fn cache_hints(
+    pub(super) fn cache_hints(
         &self,
         access: &Access<'c, 'a>,
         turn: Turn,
@@ -430,7 +464,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 
     /// Whether each thread moves at least 16 contiguous bytes at a time, from addresses that are multiples of 16 bytes.
-    fn moves_whole_sectors(&self, access: &Access<'c, 'a>) -> bool {
+    pub(super) fn moves_whole_sectors(&self, access: &Access<'c, 'a>) -> bool {
         let Some((address, is_unknown)) = self.address(access) else {
             return false;
         };
@@ -455,15 +489,15 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 .all(|(coefficient, quotient)| divides(*coefficient) && quotient.numerator.dims[along] == 0)
     }
 
-    /// The part of an access's address whose strides are known, in elements, as a form over the dims and the numbers; and the
+    /// The part of an access's address whose strides are known, in elements, as a form over the dims and the symbols; and the
     /// dims that move the address by unknown strides.
     fn address(&self, access: &Access<'c, 'a>) -> Option<(QuotientForm, DimSet)> {
         let (strides, _) = types::strides_and_offset(self.space.buffers[access.buffer].r#type())?;
-        let (dims, numbers) = (self.space.dims.len(), self.space.scalars.len());
-        let mut address = QuotientForm::zero(dims, numbers);
+        let (dims, symbols) = (self.space.dims.len(), self.space.symbols().len());
+        let mut address = QuotientForm::zero(dims, symbols);
         let mut is_unknown = DimSet::new();
         for (coordinate, stride) in access.coordinates.iter().zip(strides) {
-            let form = QuotientForm::of(*coordinate, dims, numbers)?;
+            let form = QuotientForm::of(*coordinate, dims, symbols)?;
             match stride {
                 Some(stride) => address.add(&form, stride)?,
                 None => is_unknown.extend((0..dims).filter(|dim| coordinate.is_function_of_dim(*dim))),
