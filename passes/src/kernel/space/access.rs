@@ -211,6 +211,11 @@ impl<'c> Access<'c, '_> {
         self.coordinates[axis].is_function_of_dim(dim)
     }
 
+    /// Whether the coordinate of an axis is linear in dims and symbols.
+    pub fn is_linear(&self, axis: usize) -> bool {
+        LinearForm::of(self.coordinates[axis], self.dim_count, self.symbol_count).is_some()
+    }
+
     /// The bytes of one element; an index is stored as i64.
     pub fn element_bytes(&self) -> i64 {
         types::element_bytes(self.value.r#type()).unwrap_or(8)

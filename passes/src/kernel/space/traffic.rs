@@ -88,14 +88,16 @@ impl<'c, 'a> Space<'c, 'a> {
     }
 
     /// The coordinates that are reached along an axis by computed values; `None` for an axis along which none is. A computed value
-    /// alone reaches one at each point that it varies over. Runs that begin at computed places are taken to be parts of a whole.
+    /// alone reaches one at each point that it varies over: where another axis already tells these points apart, as the row does in
+    /// `x[%m, label(%m)]`, it adds none. Runs that begin at computed places are taken to be parts of a whole.
     fn reached_indirectly(&self, access: &Access<'c, 'a>, axis: usize) -> Option<AffineExpr<'c>> {
         let context = context::of(self.location());
         access.indirect_in(axis).next()?;
         let is_run = (0..self.dims.len()).any(|dim| access.is_along(axis, dim));
         let of_dims = || {
             let varies = access.indirect_in(axis).flat_map(|(_, dims)| dims);
-            let dims = varies.copied().collect::<DimSet>();
+            let is_counted = |dim: &usize| is_counted_elsewhere(access, axis, *dim);
+            let dims = varies.copied().filter(|dim| !is_counted(dim)).collect::<DimSet>();
             // A guard of the parts of a split dim says how many points they have together.
             if let Some([_, limit]) = self.guards.iter().find(|guard| guards::dims_of(guard) == dims) {
                 return *limit;
@@ -114,6 +116,16 @@ impl<'c, 'a> Space<'c, 'a> {
         };
         Some(size.filter(|_| is_run).unwrap_or_else(of_dims))
     }
+}
+
+/// Whether the points of a dim are counted along an axis other than the given one, which computed values reach: by a coordinate that is
+/// linear in the dims, or by computed values of an axis further left.
+fn is_counted_elsewhere(access: &Access, axis: usize, dim: usize) -> bool {
+    let counts = |other: usize| match access.indirect_in(other).next() {
+        Some(_) => other < axis && access.indirect_in(other).any(|(_, dims)| dims.contains(&dim)),
+        None => access.is_along(other, dim) && access.is_linear(other),
+    };
+    (0..access.coordinates.len()).any(|other| other != axis && counts(other))
 }
 
 /// See [`Space::traffic`]; in bytes.
@@ -222,5 +234,27 @@ mod tests {
              }",
         );
         assert_eq!(selected, Some(("s0 * 68 + 320".to_owned(), "s0 * 64".to_owned())));
+    }
+
+    #[test]
+    fn an_element_at_an_id_in_each_row_is_one_of_each_row() {
+        let labelled = |space: &str, row: &str| {
+            let text = format!(
+                "norm.kernel @k(%i: memref<?xi32>, %x: memref<?x16xf32>, %y: memref<?xf32>) {space} {{
+                   %0 = norm.read %i[{row}] : memref<?xi32>
+                   %1 = arith.index_cast %0 : i32 to index
+                   %2, %3 = norm.gather %x[{row}, %1] : memref<?x16xf32>
+                   %4, %5 = norm.gather %x[%1, %1] : memref<?x16xf32>
+                   %6 = arith.addf %2, %4 : f32
+                   norm.write %6, %y[{row}] : memref<?xf32>
+                 }}"
+            );
+            traffic(&text)
+        };
+        let expected = Some(("s0 * 12".to_owned(), "s0 * 4".to_owned()));
+        assert_eq!(labelled("space(%m = dim(%i, 0))", "%m"), expected);
+        let tiles =
+            "space(%b = dim(%i, 0) ceildiv 8 : grid, %r = 8 : register) where(%b * 8 + %r < dim(%i, 0))";
+        assert_eq!(labelled(tiles, "%b * 8 + %r"), expected);
     }
 }
