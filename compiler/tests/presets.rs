@@ -274,6 +274,21 @@ fn what_cannot_be_written_is_refused() {
         }),
         "expected a promise of a size that the shape names, got one of 'n'"
     );
+    let promised = |multiple, min, max| {
+        refused("rms_norm", "m,8", |preset| {
+            preset
+                .promises
+                .insert("m".to_owned(), Promise { multiple, min, max });
+        })
+    };
+    assert_eq!(
+        promised(Some(0), None, None),
+        "expected multiple of size 'm' to be at least 1, got 0"
+    );
+    assert_eq!(
+        promised(None, Some(10), Some(3)),
+        "expected max of size 'm' to be at least 10, got 3"
+    );
 }
 
 #[test]
