@@ -47,17 +47,22 @@ def compile(
         name, text = os.fspath(source), _read(Path(source))
     else:
         name, text = "<source>", source
-    targets = (target_of_device(),) if target is None else _words("target", target)
-    if not targets:
-        raise ValueError("expected at least one target, such as 'sm_90a', got none")
     request = Request(
         source=text,
-        targets=targets,
+        targets=targets_of(target_of_device() if target is None else target),
         schedules=_words("schedule", schedule),
         by_size=by_size,
         batch_invariant=batch_invariant,
     )
     return bundle_of(request, name)
+
+
+def targets_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """The targets of an argument, of which there is at least one."""
+    targets = _words("target", given)
+    if not targets:
+        raise ValueError("expected at least one target, such as 'sm_90a', got none")
+    return targets
 
 
 def _words(name: str, given: str | Sequence[str]) -> tuple[str, ...]:
