@@ -50,10 +50,9 @@ fn retire(folder: &Path) -> io::Result<()> {
     let _locked = lock(folder)?;
     fs::remove_file(folder.join(FILE_NAME))?;
     sweep(folder, &BTreeSet::new())?;
-    match fs::remove_dir(folder) {
-        Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error),
-        _ => Ok(()),
-    }
+    // A folder in which something else is stays.
+    fs::remove_dir(folder).ok();
+    Ok(())
 }
 
 fn failed(folder: &Path, error: io::Error) -> Error {

@@ -17,17 +17,19 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
 
 use norma_compiler::named_op::{ChoiceKind, NamedOp};
 use norma_compiler::preset::{self, Extent, Preset, Wanted};
 use norma_compiler::{CompileOptions, Error, Result, Target};
-use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use toml::{Spanned, Value};
 
 use crate::args::{CompileArgs, drop_repeated};
 use crate::input::InputText;
-use crate::ops::PROMISES;
+use crate::ops::{self, PROMISES};
 
 /// A bundle to compile.
 pub struct Unit {
@@ -45,8 +47,31 @@ pub struct Unit {
 #[serde(deny_unknown_fields)]
 struct Table {
     targets: Option<OneOrMore>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "entries")]
     kernel: Vec<Spanned<Entry>>,
+}
+
+/// Reads the list of entries. Serde's own message for a single table, which `[kernel]` begins, would not say how a list is written.
+fn entries<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Spanned<Entry>>, D::Error> {
+    struct Entries;
+
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<Spanned<Entry>>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a list of tables, each of which begins with [[kernel]]")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            while let Some(entry) = list.next_element()? {
+                entries.push(entry);
+            }
+            Ok(entries)
+        }
+    }
+
+    deserializer.deserialize_seq(Entries)
 }
 
 #[derive(Deserialize)]
@@ -183,7 +208,13 @@ struct Source {
 impl Entry {
     fn sources(&self, folder: &Path) -> Result<Vec<Source>> {
         match (&self.op, &self.file) {
-            (Some(op), None) => self.presets(preset::find_op(op)?),
+            (Some(op), None) => {
+                let found = preset::find_op(op).map_err(|error| match ops::nearest(op) {
+                    Some(nearest) => error.note(format!("there is an op '{nearest}'")),
+                    None => error,
+                });
+                self.presets(found?)
+            }
             (None, Some(file)) => self.file(&folder.join(file)).map(|source| vec![source]),
             (None, None) => Err(Error::user("expected either op or file, got neither")),
             (Some(_), Some(_)) => Err(Error::user("expected either op or file, got both")),
@@ -215,6 +246,18 @@ impl Entry {
 
     /// One source for each shape and type.
     fn presets(&self, op: &'static NamedOp) -> Result<Vec<Source>> {
+        if let Some(name) = self
+            .of_op
+            .keys()
+            .find(|name| !known(op).any(|known| known == *name))
+        {
+            let known: Vec<&str> = known(op).collect();
+            return Err(Error::user(format!(
+                "'{name}' is nothing that {} has; it has {}",
+                op.mnemonic,
+                known.join(", ")
+            )));
+        }
         if self.shape.all().is_empty() {
             return Err(Error::user("expected a shape, such as \"m,4096\""));
         }
@@ -271,7 +314,13 @@ impl Entry {
     }
 }
 
-/// Applies the setting of an operand, attribute or result of the op.
+/// The names of an op's attributes, operands and results.
+fn known(op: &'static NamedOp) -> impl Iterator<Item = &'static str> {
+    let tensors = op.tensors().map(|tensor| tensor.name);
+    op.choices.iter().map(|choice| choice.name).chain(tensors)
+}
+
+/// Applies the setting of an operand, attribute or result of the op; another name says nothing.
 fn say(preset: &mut Preset, name: &str, value: &Value) -> Result<()> {
     let expected = |what: &str| Error::user(format!("expected {name} to be {what}, got {value}"));
     if let Some(choice) = preset.op.choices.iter().find(|choice| choice.name == name) {
@@ -301,21 +350,8 @@ fn say(preset: &mut Preset, name: &str, value: &Value) -> Result<()> {
             _ => return Err(expected("true, false or an element type")),
         };
         preset.tensors.insert(tensor.name, wanted);
-        return Ok(());
     }
-    let tensors = preset.op.tensors().map(|tensor| tensor.name);
-    let known: Vec<&str> = preset
-        .op
-        .choices
-        .iter()
-        .map(|choice| choice.name)
-        .chain(tensors)
-        .collect();
-    Err(Error::user(format!(
-        "'{name}' is nothing that {} has; it has {}",
-        preset.op.mnemonic,
-        known.join(", ")
-    )))
+    Ok(())
 }
 
 /// Refuses a name that could lead out of the catalog's folder.
@@ -411,6 +447,14 @@ mod tests {
         for (text, part) in [
             ("", "'kernels.toml' asks for nothing"),
             ("kernels = 1", "kernels.toml:1:1: unknown field `kernels`"),
+            (
+                "[kernel]\nop = \"softmax\"",
+                "expected a list of tables, each of which begins with [[kernel]]",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshapes = \"m,8\"",
+                "'shapes' is nothing that softmax has",
+            ),
             (
                 "[[kernel]]",
                 "kernels.toml:1:1: kernel 1: expected either op or file, got neither",
