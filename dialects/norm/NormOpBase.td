@@ -55,7 +55,9 @@ def Norm_LaunchArgument : AnyTypeOf<[AnyMemRef, Norm_Scalar], "memref or scalar"
 def Norm_Axes : DefaultValuedAttr<DenseI64ArrayAttr, "{-1}">;
 
 /// An f32 number, with its default.
-class Norm_Number<string value> : DefaultValuedAttr<F32Attr, "::llvm::APFloat(" # value # "f)">;
+class Norm_Number<string value> : DefaultValuedAttr<F32Attr, "::llvm::APFloat(" # value # "f)"> {
+  let summary = "a number of type f32, such as 1.0e-5 : f32";
+}
 
 /// The shape of an operand or result of a named op, by that of its first operand and by attributes of the op.
 class Norm_ShapeRule<string rule, list<string> attributes> {

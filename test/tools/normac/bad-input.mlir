@@ -12,6 +12,10 @@
 // RUN: bash -c 'normac integers.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=INTEGERS
 // INTEGERS: integers.mlir:2:8: error: 'norm.rms_norm' op operand #0 must be ranked tensor of bf16, f16, f32 or f64, but got 'tensor<4x64xi32>'
 
+// A number of MLIR's without a type is an f64.
+// RUN: bash -c 'normac untyped.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=UNTYPED
+// UNTYPED: untyped.mlir:2:25: error: {{.*}} attribute 'eps' failed to satisfy constraint: a number of type f32, such as 1.0e-5 : f32
+
 // RUN: bash -c 'normac wrong-axis.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=WRONG-AXIS
 // WRONG-AXIS: wrong-axis.mlir:2:8: error: 'norm.rms_norm' op expected axes between -2 and 1, got 2
 
@@ -80,6 +84,11 @@ func.func @f(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
 func.func @f(%x: tensor<4x64xi32>) -> tensor<4x64xi32> {
   %y = norm.rms_norm %x : tensor<4x64xi32> -> tensor<4x64xi32>
   return %y : tensor<4x64xi32>
+}
+//--- untyped.mlir
+func.func @f(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %y = norm.rms_norm %x {eps = 1.0e-5} : tensor<4x64xf32> -> tensor<4x64xf32>
+  return %y : tensor<4x64xf32>
 }
 //--- wrong-axis.mlir
 func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
