@@ -37,7 +37,7 @@ pub struct Candidate {
 #[derive(Debug, Error)]
 pub enum CandidatesError {
     /// The file cannot be read.
-    #[error("cannot read '{path}': {error}")]
+    #[error("cannot read '{path}', which `normac --candidates N -o DIR` writes: {error}")]
     Read {
         /// The list.
         path: PathBuf,

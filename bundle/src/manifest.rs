@@ -344,6 +344,18 @@ pub enum ManifestError {
         /// The system's error.
         source: io::Error,
     },
+    /// There is a file where the folder of a bundle should be.
+    #[error("expected the folder of a bundle, got the file '{}'{}", path.display(), instead(path))]
+    File {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is a folder, but no manifest in it.
+    #[error("expected the folder of a bundle, got '{}', which has no {FILE_NAME}; `normac FILE -o DIR` writes a bundle", path.display())]
+    Empty {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The file is not JSON of the manifest's form.
     #[error("'{}' is no manifest: {source}", path.display())]
     Parse {
@@ -374,6 +386,18 @@ pub enum ManifestError {
     },
 }
 
+/// What to use in place of a file that is no folder of a bundle.
+fn instead(path: &Path) -> String {
+    let extension = path.extension().unwrap_or_default();
+    if path.ends_with(FILE_NAME) {
+        ", which is in one".to_owned()
+    } else if extension == "mlir" {
+        format!(", which `normac {} -o DIR` compiles to one", path.display())
+    } else {
+        String::new()
+    }
+}
+
 fn no_cluster() -> [u32; 3] {
     [1, 1, 1]
 }
@@ -398,9 +422,16 @@ impl Manifest {
     /// The file cannot be read, is not a manifest, or contradicts itself.
     pub fn load(directory: &Path) -> Result<Manifest, ManifestError> {
         let path = directory.join(FILE_NAME);
-        let text = fs::read_to_string(&path).map_err(|source| ManifestError::Read {
-            path: path.clone(),
-            source,
+        let text = fs::read_to_string(&path).map_err(|source| {
+            let path = directory.to_owned();
+            if directory.exists() && !directory.is_dir() {
+                ManifestError::File { path }
+            } else if directory.is_dir() && source.kind() == io::ErrorKind::NotFound {
+                ManifestError::Empty { path }
+            } else {
+                let path = path.join(FILE_NAME);
+                ManifestError::Read { path, source }
+            }
         })?;
         Manifest::parse(&text, &path)
     }
@@ -615,6 +646,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         assert!(matches!(
             Manifest::load(directory.path()),
+            Err(ManifestError::Empty { .. })
+        ));
+        assert!(matches!(
+            Manifest::load(&directory.path().join("none")),
             Err(ManifestError::Read { .. })
         ));
         fs::write(directory.path().join(FILE_NAME), &RMS_NORM[..RMS_NORM.len() / 2]).unwrap();
@@ -622,6 +657,27 @@ mod tests {
             Manifest::load(directory.path()),
             Err(ManifestError::Parse { .. })
         ));
+    }
+
+    #[test]
+    fn a_file_in_place_of_a_folder_is_told_what_to_do_with() {
+        let directory = tempfile::tempdir().unwrap();
+        let refusal = |name: &str| {
+            let path = directory.path().join(name);
+            fs::write(&path, RMS_NORM).unwrap();
+            let error = Manifest::load(&path).unwrap_err().to_string();
+            error.replace(&format!("{}/", directory.path().display()), "")
+        };
+        let expected = "expected the folder of a bundle, got the file";
+        assert_eq!(
+            refusal("f.mlir"),
+            format!("{expected} 'f.mlir', which `normac f.mlir -o DIR` compiles to one")
+        );
+        assert_eq!(
+            refusal(FILE_NAME),
+            format!("{expected} 'manifest.json', which is in one")
+        );
+        assert_eq!(refusal("k.cubin"), format!("{expected} 'k.cubin'"));
     }
 
     #[test]

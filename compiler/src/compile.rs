@@ -11,7 +11,7 @@ use melior::pass::PassManager;
 use norma_dialects::attributes::kernel as attribute;
 use norma_dialects::norm::{CachePlace, ChoiceAttr};
 use norma_passes::mlir::context;
-use norma_passes::mlir::source::Source;
+use norma_passes::mlir::source::{Shown, Source};
 use norma_passes::mlir::walk;
 use norma_passes::schedule::mapping::Mapping;
 
@@ -32,10 +32,18 @@ use crate::timing::Timing;
 /// A text to compile.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The name used in diagnostics: a path, or `<stdin>`.
+    /// The name used in diagnostics: a path, `<stdin>`, or another name in angle brackets for a text that nobody wrote, whose lines
+    /// diagnostics do not show.
     pub name: &'a str,
     /// The text, of the level that [`CompileOptions::from`] says.
     pub text: &'a str,
+}
+
+impl Input<'_> {
+    /// Whether a user wrote the text.
+    fn is_written(&self) -> bool {
+        self.name == "<stdin>" || !(self.name.starts_with('<') && self.name.ends_with('>'))
+    }
 }
 
 /// What a compilation returns besides its result.
@@ -66,7 +74,7 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
             if to.is_mlir() {
                 return Ok(format!("{}\n", module.as_operation()).into_bytes());
             }
-            let modules = gpu_modules(module)?;
+            let modules = gpu_modules(module, input.name)?;
             if to == Level::Cubin && modules.len() > 1 {
                 return Err(Error::user(format!(
                     "expected one gpu.module for a cubin, got {}; a bundle takes several",
@@ -267,7 +275,7 @@ fn assemble_bundle(
         run_passes(module, kernel_level, Level::Nvvm, options, timing)?;
 
         let mut emitted = Vec::new();
-        for gpu_module in gpu_modules(module)? {
+        for gpu_module in gpu_modules(module, input.name)? {
             let name = symbol(gpu_module)?;
             emitted.push(emit(gpu_module, name, timing)?);
         }
@@ -317,7 +325,11 @@ fn with_module<T>(
         // the dialects that they need.
         Context::new_with_registry(&registry::dialects(), false)
     });
-    let source = Source::new(&context, input.name, input.text, options.explain);
+    let shown = Shown {
+        remarks: options.explain,
+        lines: input.is_written(),
+    };
+    let source = Source::new(&context, input.name, input.text, shown);
     let result = (|| {
         let mut module = timing.measure("parse", || source.parse()).ok_or_else(|| {
             Error::user(format!(
@@ -390,14 +402,14 @@ fn run_textual(module: &mut Module, passes: &str, to: Level, timing: &mut Timing
     })
 }
 
-/// The `gpu.module`s of a module.
-fn gpu_modules<'c, 'a>(module: &'a Module<'c>) -> Result<Vec<OperationRef<'c, 'a>>> {
+/// The `gpu.module`s of a module, which the input of this name was lowered to.
+fn gpu_modules<'c, 'a>(module: &'a Module<'c>, name: &str) -> Result<Vec<OperationRef<'c, 'a>>> {
     let mut modules = walk::in_block(module.body());
     modules.retain(|op| walk::has_name(*op, "gpu.module"));
     match modules.is_empty() {
-        true => Err(Error::user(
-            "the input has no kernel: expected a norm op, a norm.kernel or a gpu.module",
-        )),
+        true => Err(Error::user(format!(
+            "'{name}' has no kernel: expected a function on tensors, a norm.kernel or a gpu.module"
+        ))),
         false => Ok(modules),
     }
 }

@@ -14,6 +14,7 @@ mod nvptxcompiler;
 pub mod ptx;
 pub mod ptxas;
 mod resource_usage;
+pub mod scratch;
 mod settings;
 
 pub use assemblies::Assemblies;

@@ -7,8 +7,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use melior::ir::Module;
 use melior::ir::operation::OperationLike;
+use melior::ir::{Module, OperationRef};
+use norma_dialects::named_op::NamedOp;
+use norma_dialects::norm::{ComputeOp, KernelOp};
 use norma_passes::mlir::diagnostic::Diagnostic;
 use norma_passes::mlir::walk;
 
@@ -112,7 +114,7 @@ impl Level {
     ///
     /// # Errors
     ///
-    /// An op of a dialect that the level does not have, or a module in the module.
+    /// An op that occurs only at other levels, or a module in the module.
     pub fn check(self, module: &Module) -> Result<()> {
         for op in walk::pre_order(module.as_operation()) {
             let name = norma_dialects::op_name(op);
@@ -122,16 +124,42 @@ impl Level {
                 return Err(Error::unsupported("the input has modules in a module").diagnosed());
             }
             let dialect = name.split('.').next().unwrap_or_default();
-            if dialect != "builtin" && !self.dialects().contains(&dialect) {
+            let message = if let Some(last) = last_level(op).filter(|last| *last < self) {
+                format!("'{name}' op is not of level '{self}', but of level '{last}'")
+            } else if dialect != "builtin" && !self.dialects().contains(&dialect) {
+                let having = Self::ALL
+                    .iter()
+                    .filter(|level| level.dialects().contains(&dialect));
+                let having: Vec<_> = having.map(|level| level.name()).collect();
+                let having = match having.as_slice() {
+                    [] => String::new(),
+                    having => format!("; '{dialect}' is of {}", having.join(", ")),
+                };
                 let dialects = self.dialects().join(", ");
-                let message =
-                    format!("'{name}' op is not of level '{self}', which has the dialects {dialects}");
-                Diagnostic::user(op.location(), message).emit(None);
-                return Err(Error::user(format!("the input is not of level '{self}'")).diagnosed());
-            }
+                format!("'{name}' op is not of level '{self}', which has the dialects {dialects}{having}")
+            } else {
+                continue;
+            };
+            Diagnostic::user(op.location(), message).emit(None);
+            return Err(Error::user(format!("the input is not of level '{self}'")).diagnosed());
         }
         Ok(())
     }
+}
+
+/// The last level at which an op of `norm` occurs, if a later level has other ops of the dialect.
+fn last_level(op: OperationRef) -> Option<Level> {
+    let name = norma_dialects::op_name(op);
+    let is_named = name
+        .strip_prefix("norm.")
+        .is_some_and(|mnemonic| NamedOp::find(mnemonic).is_some());
+    if is_named || name == ComputeOp::NAME {
+        return Some(Level::Tensor);
+    }
+    KernelOp::from_op(op).map(|kernel| match kernel.roles() {
+        None => Level::Scheduled,
+        Some(_) => Level::Tiled,
+    })
 }
 
 impl fmt::Display for Level {

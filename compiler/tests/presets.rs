@@ -274,6 +274,19 @@ fn what_cannot_be_written_is_refused() {
         }),
         "expected a promise of a size that the shape names, got one of 'n'"
     );
+    assert_eq!(
+        refused("rms_norm", "m,8", |preset| {
+            preset.promises.entry("m".to_owned()).or_default().multiple = Some(0);
+        }),
+        "expected multiple of size 'm' to be at least 1, got 0"
+    );
+    assert_eq!(
+        refused("rms_norm", "m,8", |preset| {
+            let promise = preset.promises.entry("m".to_owned()).or_default();
+            (promise.min, promise.max) = (Some(10), Some(3));
+        }),
+        "expected max of size 'm' to be at least 10, got 3"
+    );
 }
 
 #[test]

@@ -440,7 +440,7 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
   let hasVerifier = 1;
 }
 
-def Norm_ExtentType : AnyTypeOf<[F32, F64, I32, I64, Index]>;
+def Norm_ExtentType : AnyTypeOf<[F32, F64, I32, I64, Index], "f32, f64, i32, i64 or index">;
 
 def Norm_ExtentOp : Norm_Op<"extent", [Pure]> {
   let summary = "The number of points of a dim";

@@ -23,16 +23,22 @@ def Norm_KnownAttributes : NativeOpTrait<"KnownAttributes"> {
 class Norm_Op<string mnemonic, list<Trait> traits = []>
     : Op<Norm_Dialect, mnemonic, !listconcat(traits, [Norm_KnownAttributes])>;
 
-def Norm_FloatTensor : RankedTensorOf<[BF16, F16, F32, F64], [], "ranked tensor of bf16, f16, f32 or f64">;
-def Norm_UpToF32Tensor : RankedTensorOf<[BF16, F16, F32], [], "ranked tensor of bf16, f16 or f32">;
-def Norm_TruthTensor : RankedTensorOf<[I1, I8], [], "ranked tensor of i1 or i8">;
-def Norm_LabelTensor : RankedTensorOf<[I64, I32], [], "ranked tensor of i64 or i32">;
-def Norm_NumberTensor : RankedTensorOf<[BF16, F16, F32, F64, I8, I32, I64], [], "ranked tensor of bf16, f16, f32, f64, i8, i32 or i64">;
-def Norm_ReducibleTensor : RankedTensorOf<[BF16, F16, F32, F64, I1, I8, I32, I64], [], "ranked tensor of bf16, f16, f32, f64, i1, i8, i32 or i64">;
-def Norm_QuantizedTensor : RankedTensorOf<[F8E4M3FN, F8E5M2, I8], [], "ranked tensor of f8E4M3FN, f8E5M2 or i8">;
-def Norm_F32Tensor : RankedTensorOf<[F32], [], "ranked tensor of f32">;
-def Norm_BlockScaleTensor : RankedTensorOf<[F32, F8E4M3FN, F8E8M0FNU, I8], [], "ranked tensor of f32, f8E4M3FN, f8E8M0FNU or, as its bits, i8">;
-def Norm_SortableTensor : RankedTensorOf<[BF16, F16, F32, I8, I32], [], "ranked tensor of bf16, f16, f32, i8 or i32">;
+/// A ranked tensor with one of these types of elements. Messages and pages list them once, by the names that MLIR gives them: ODS
+/// would append the summary of each.
+class Norm_TensorOf<list<Type> elements, string names> : RankedTensorOf<elements> {
+  let summary = "ranked tensor of " # names;
+}
+
+def Norm_FloatTensor : Norm_TensorOf<[BF16, F16, F32, F64], "bf16, f16, f32 or f64">;
+def Norm_UpToF32Tensor : Norm_TensorOf<[BF16, F16, F32], "bf16, f16 or f32">;
+def Norm_TruthTensor : Norm_TensorOf<[I1, I8], "i1 or i8">;
+def Norm_LabelTensor : Norm_TensorOf<[I64, I32], "i64 or i32">;
+def Norm_NumberTensor : Norm_TensorOf<[BF16, F16, F32, F64, I8, I32, I64], "bf16, f16, f32, f64, i8, i32 or i64">;
+def Norm_ReducibleTensor : Norm_TensorOf<[BF16, F16, F32, F64, I1, I8, I32, I64], "bf16, f16, f32, f64, i1, i8, i32 or i64">;
+def Norm_QuantizedTensor : Norm_TensorOf<[F8E4M3FN, F8E5M2, I8], "f8E4M3FN, f8E5M2 or i8">;
+def Norm_F32Tensor : Norm_TensorOf<[F32], "f32">;
+def Norm_BlockScaleTensor : Norm_TensorOf<[F32, F8E4M3FN, F8E8M0FNU, I8], "f32, f8E4M3FN, f8E8M0FNU or, as its bits, i8">;
+def Norm_SortableTensor : Norm_TensorOf<[BF16, F16, F32, I8, I32], "bf16, f16, f32, i8 or i32">;
 def Norm_Buffer : AnyTypeOf<[AnyMemRef, AnyRankedTensor], "memref or ranked tensor">;
 def Norm_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
 /// An f32 number that each call sets, in place of an attribute of the op.
@@ -49,7 +55,9 @@ def Norm_LaunchArgument : AnyTypeOf<[AnyMemRef, Norm_Scalar], "memref or scalar"
 def Norm_Axes : DefaultValuedAttr<DenseI64ArrayAttr, "{-1}">;
 
 /// An f32 number, with its default.
-class Norm_Number<string value> : DefaultValuedAttr<F32Attr, "::llvm::APFloat(" # value # "f)">;
+class Norm_Number<string value> : DefaultValuedAttr<F32Attr, "::llvm::APFloat(" # value # "f)"> {
+  let summary = "a number of type f32, such as 1.0e-5 : f32";
+}
 
 /// The shape of an operand or result of a named op, by that of its first operand and by attributes of the op.
 class Norm_ShapeRule<string rule, list<string> attributes> {

@@ -85,8 +85,9 @@ private:
 /// another.
 struct Source {
   Source(MLIRContext *context, StringRef text, StringRef name, bool remarks,
-         NormaWrite write, void *userData)
-      : stream(write, userData), handler(manager, context, stream),
+         bool lines, NormaWrite write, void *userData)
+      : stream(write, userData),
+        handler(lines ? manager : withoutLines, context, stream),
         quiet(context, [=](Diagnostic &diagnostic) {
           return success(!remarks && diagnostic.getSeverity() ==
                                          DiagnosticSeverity::Remark);
@@ -99,6 +100,9 @@ struct Source {
   }
 
   llvm::SourceMgr manager;
+  /// Has no text: diagnostics that are rendered against it show their places
+  /// alone.
+  llvm::SourceMgr withoutLines;
   CallbackStream stream;
   SourceMgrDiagnosticHandler handler;
   /// Installed last and so asked first: keeps remarks from the handler above.
@@ -108,11 +112,12 @@ struct Source {
 } // namespace
 
 /// Installs the handler; it stays until normaSourceDestroy. Remarks are
-/// rendered if `remarks`. `context` must outlive the result.
+/// rendered if `remarks`, and the lines that diagnostics point at if `lines`.
+/// `context` must outlive the result.
 extern "C" void *normaSourceCreate(MlirContext context, MlirStringRef text,
-                                   MlirStringRef name, bool remarks,
+                                   MlirStringRef name, bool remarks, bool lines,
                                    NormaWrite write, void *userData) {
-  return new Source(unwrap(context), unwrap(text), unwrap(name), remarks,
+  return new Source(unwrap(context), unwrap(text), unwrap(name), remarks, lines,
                     write, userData);
 }
 

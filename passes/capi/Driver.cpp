@@ -27,6 +27,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
@@ -68,6 +69,16 @@ static bool hasColors(const llvm::raw_ostream &stream) {
   return llvm::WithColor::defaultAutoDetectFunction()(stream);
 }
 
+/// Makes diagnostics show the line of the source alone unless an option asks
+/// for the op too, which MLIR would print in generic form.
+static void hideOpsOfDiagnostics() {
+  registerMLIRContextCLOptions();
+  llvm::cl::Option *option =
+      llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
+  if (option)
+    static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(false);
+}
+
 /// Why a file cannot be read, if it is missing, a folder, or forbidden. Pipes
 /// are not opened, because what they hold can be read only once.
 static std::error_code whyUnreadable(llvm::StringRef path) {
@@ -88,6 +99,7 @@ static std::error_code whyUnreadable(llvm::StringRef path) {
 extern "C" int normaOptMain(int argc, char **argv, MlirStringRef name,
                             MlirDialectRegistry registry) {
   llvm::WithColor::setAutoDetectFunction(hasColors);
+  hideOpsOfDiagnostics();
   auto [input, output] =
       registerAndParseCLIOptions(argc, argv, unwrap(name), *unwrap(registry));
   // MLIR's own message for such a file does not begin with `error:`.

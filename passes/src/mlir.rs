@@ -3,6 +3,7 @@
 
 pub mod affine;
 pub mod affine_value;
+pub mod attribute_text;
 pub mod builder;
 pub mod combiner;
 pub mod comparison;

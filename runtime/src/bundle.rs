@@ -55,13 +55,8 @@ impl Bundle {
     /// Loads the bundle in `folder`, or the bundles in its subfolders, one per target.
     ///
     /// # Errors
-    /// There is no manifest, or one of them cannot be used.
+    /// There is no manifest, one of them cannot be used, or two are for the same target.
     pub fn open(folder: &Path) -> Result<Bundle, Error> {
-        let open = |folder: PathBuf| {
-            let manifest = Manifest::load(&folder)?;
-            let place = Place::Folder(folder);
-            Ok(TargetBundle { manifest, place })
-        };
         let mut nested: Vec<PathBuf> = match fs::read_dir(folder) {
             Ok(entries) => entries
                 .filter_map(|entry| entry.ok().map(|entry| entry.path()))
@@ -73,7 +68,23 @@ impl Bundle {
         if folder.join(FILE_NAME).exists() || nested.is_empty() {
             nested = vec![folder.to_owned()];
         }
-        let targets = nested.into_iter().map(open).collect::<Result<_, Error>>()?;
+        let mut targets: Vec<TargetBundle> = Vec::with_capacity(nested.len());
+        for folder in &nested {
+            let manifest = Manifest::load(folder)?;
+            let target = &manifest.target;
+            let mut others = targets.iter().zip(&nested);
+            if let Some((_, other)) = others.find(|(other, _)| other.manifest.target == *target) {
+                return Err(Error::Bundle(format!(
+                    "expected the folder of one bundle, got one with several for {target}, '{}' and '{}'",
+                    other.display(),
+                    folder.display()
+                )));
+            }
+            targets.push(TargetBundle {
+                manifest,
+                place: Place::Folder(folder.clone()),
+            });
+        }
         Ok(Bundle::of(targets))
     }
 
@@ -274,6 +285,23 @@ mod tests {
         assert_eq!(
             bundle.unfit((10, 0), "B200").to_string(),
             "the bundle is for sm_80, sm_90a, the GPU is sm_100 (B200)"
+        );
+    }
+
+    #[test]
+    fn a_folder_of_other_bundles_is_none() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["one", "two"] {
+            fs::create_dir(root.path().join(name)).unwrap();
+            fs::write(root.path().join(name).join(FILE_NAME), RMS_NORM).unwrap();
+        }
+        let error = Bundle::open(root.path()).unwrap_err().to_string();
+        let root = root.path().display();
+        assert_eq!(
+            error,
+            format!(
+                "expected the folder of one bundle, got one with several for sm_90a, '{root}/one' and '{root}/two'"
+            )
         );
     }
 

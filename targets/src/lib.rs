@@ -309,10 +309,18 @@ impl UnknownTarget {
     pub fn hint(&self) -> Option<String> {
         let meant = self.meant?;
         let name = &self.name;
-        Some(format!(
-            "'{name}' lacks the architecture's own instructions; ask for '{meant}'"
-        ))
+        Some(match meant.strip_suffix('a') == Some(name) {
+            true => format!("'{name}' lacks the architecture's own instructions; ask for '{meant}'"),
+            false => format!("'{name}' is written '{meant}'"),
+        })
     }
+}
+
+/// The digits of a target's name, in whichever way it is written: `90` of `sm_90a`, `SM90`, `compute_90` and `9.0`.
+fn capability(name: &str) -> String {
+    let name = name.to_lowercase().replace('.', "");
+    let name = name.trim_start_matches("sm").trim_start_matches("compute");
+    name.trim_start_matches('_').trim_end_matches('a').to_owned()
 }
 
 impl Target {
@@ -329,7 +337,7 @@ impl Target {
                 name: name.to_owned(),
                 meant: TARGETS
                     .iter()
-                    .find(|target| target.name.strip_suffix('a') == Some(name))
+                    .find(|target| capability(target.name) == capability(name))
                     .map(|target| target.name),
             })
     }
@@ -419,6 +427,20 @@ mod tests {
             Target::parse("sm_90").unwrap_err().hint().as_deref(),
             Some("'sm_90' lacks the architecture's own instructions; ask for 'sm_90a'")
         );
+    }
+
+    #[test]
+    fn a_target_that_is_written_in_another_way_is_pointed_to() {
+        for (name, hint) in [
+            ("SM_90A", Some("'SM_90A' is written 'sm_90a'")),
+            ("90", Some("'90' is written 'sm_90a'")),
+            ("compute_80", Some("'compute_80' is written 'sm_80'")),
+            ("8.9", Some("'8.9' is written 'sm_89'")),
+            ("sm_70", None),
+            ("", None),
+        ] {
+            assert_eq!(Target::parse(name).unwrap_err().hint().as_deref(), hint);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 // RUN: norma-opt %s --split-input-file --verify-diagnostics --convert-norm-to-gl
 
-// expected-error@+1 {{expected a tiled kernel; run norm-tile first}}
+// expected-error@+1 {{expected a tiled kernel, got one without roles}}
 norm.kernel @untiled(%x: memref<8x32xf32>, %y: memref<8xf32>) space(%m = 8, %n = 32) {
   %0 = norm.read %x[%m, %n] : memref<8x32xf32>
   %1 = norm.reduce add %0 over(%n) : f32

@@ -5,7 +5,7 @@ func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-// expected-error @below {{expected a function that computes something, got one without norm.compute}}
+// expected-error @below {{expected a function that computes something, got one without an op that becomes a kernel}}
 func.func @empty() {
   return
 }
@@ -15,7 +15,7 @@ func.func @empty() {
 // Sizes and numbers are left only because something else takes them.
 func.func @padded(%x: tensor<4xf32>) -> tensor<8xf32> {
   %zero = arith.constant 0.0 : f32
-  // expected-error @below {{unsupported: 'tensor.pad' outside of norm.compute}}
+  // expected-error @below {{unsupported: 'tensor.pad' outside of a kernel}}
   %y = tensor.pad %x low[0] high[4] {
   ^bb0(%i: index):
     tensor.yield %zero : f32
@@ -26,7 +26,7 @@ func.func @padded(%x: tensor<4xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @arith_outside(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{unsupported: 'arith.addf' outside of norm.compute; supported: norm.compute and what norm-decompose and norm-form-computes make one of}}
+  // expected-error @below {{unsupported: 'arith.addf' outside of a kernel; supported: norm.compute, and what becomes one: named ops}}
   %y = arith.addf %x, %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,12 @@ use thiserror::Error;
 /// The variable that holds the path of `normac`.
 const NORMAC: &str = "NORMA_NORMAC";
 
-/// Why kernels could not be compiled.
-#[derive(Debug, Error)]
+/// The variable that holds the path of an assembler for `normac`.
+const PTXAS: &str = "NORMA_PTXAS";
+
+/// Why kernels could not be compiled. It is shown as its message in either format, because Rust prints by `Debug` what the `main` of a build
+/// script returns.
+#[derive(Error)]
 pub enum Error {
     /// A variable that cargo sets for build scripts is missing.
     #[error("expected the variable {0}, which cargo sets for build scripts")]
@@ -52,6 +57,12 @@ pub enum Error {
     Package(#[from] PackageError),
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{self}")
+    }
+}
+
 /// The settings with which kernels are compiled.
 #[derive(Clone, Debug, Default)]
 pub struct Kernels {
@@ -80,7 +91,8 @@ impl Kernels {
     }
 
     /// Compiles the functions of a file, whose path is relative to the crate's folder, and writes them to
-    /// `OUT_DIR/<stem>.rs`. `normac` is the program that `NORMA_NORMAC` names, or else the one on PATH.
+    /// `OUT_DIR/<stem>.rs`. `normac` is the program that `NORMA_NORMAC` names, or else the one on PATH. Cargo runs the build script again
+    /// when the file, the program or a variable that decides on it changes.
     ///
     /// # Errors
     /// See [`Error`].
@@ -88,9 +100,14 @@ impl Kernels {
         let source = source.as_ref();
         println!("cargo::rerun-if-changed={}", source.display());
         println!("cargo::rerun-if-env-changed={NORMAC}");
+        println!("cargo::rerun-if-env-changed={PTXAS}");
         let out = env::var_os("OUT_DIR").map(PathBuf::from);
         let out = out.ok_or(Error::Environment("OUT_DIR"))?;
         let normac = PathBuf::from(env::var_os(NORMAC).unwrap_or_else(|| "normac".into()));
+        let searched = env::var_os("PATH").unwrap_or_default();
+        if let Some(program) = found(&normac, env::split_paths(&searched)) {
+            println!("cargo::rerun-if-changed={}", program.display());
+        }
         self.compile_to(source, &out, &normac)
     }
 
@@ -131,6 +148,14 @@ impl Kernels {
         let mut text = out.join(stem);
         text.set_extension("rs");
         fs::write(&text, rust_module(&package, &files)).map_err(at(&text))
+    }
+}
+
+/// The file of a program, which is searched in these folders if its name has no slash.
+fn found(program: &Path, mut folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    match program.components().count() {
+        1 => folders.find_map(|folder| Some(folder.join(program)).filter(|path| path.is_file())),
+        _ => Some(program.to_owned()),
     }
 }
 
@@ -207,12 +232,28 @@ mod tests {
     }
 
     #[test]
+    fn a_program_without_a_path_is_the_first_of_its_name() {
+        let [one, two] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let folders = || [one.path(), two.path()].map(Path::to_owned).into_iter();
+        fs::write(two.path().join("normac"), "").unwrap();
+        assert_eq!(
+            found(Path::new("normac"), folders()),
+            Some(two.path().join("normac"))
+        );
+        assert_eq!(found(Path::new("other"), folders()), None);
+        assert_eq!(
+            found(Path::new("/opt/normac"), folders()),
+            Some("/opt/normac".into())
+        );
+    }
+
+    #[test]
     fn what_went_wrong_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let source = Path::new("scale.mlir");
         let compile = |normac: &Path| {
             let compiled = Kernels::new().compile_to(source, folder.path(), normac);
-            compiled.unwrap_err().to_string()
+            format!("{:?}", compiled.unwrap_err())
         };
         assert_eq!(
             compile(&normac(folder.path(), "exit 1")),

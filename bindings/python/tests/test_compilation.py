@@ -59,6 +59,33 @@ def test_a_program_that_is_refused_says_where(tmp_path):
         norma.compile("no_such.mlir")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"source": None}, TypeError, "expected source to be a path or the text of a program, got None"),
+        ({"source": b"module {}"}, TypeError, "expected source to be a path or the text of a program, got bytes"),
+        ({"target": ""}, ValueError, "expected a target that is not empty, got ''"),
+        ({"target": []}, ValueError, "expected at least one target, such as 'sm_90a', got none"),
+        ({"target": 90}, TypeError, "expected target to be a str or a sequence of them, got int"),
+        ({"target": b"sm_90a"}, TypeError, "expected target to be a str or a sequence of them, got bytes"),
+        ({"target": ["sm_90a", None]}, TypeError, "expected target to be a str or a sequence of them, got None in it"),
+        ({"schedule": None}, TypeError, "expected schedule to be a str or a sequence of them, got None"),
+        ({"schedule": [" "]}, ValueError, "expected a schedule that is not empty, got ' '"),
+    ],
+)
+def test_arguments_of_other_types_are_refused(arguments, error, message):
+    with pytest.raises(error) as refused:
+        norma.compile(**{"source": SOURCE, "target": "sm_90a", **arguments})
+    assert str(refused.value) == message
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path):
+    path = tmp_path / "binary.mlir"
+    path.write_bytes(b"\x7fELF\xff")
+    with pytest.raises(norma.CompileError, match="binary.mlir' is not text: byte 4 is not UTF-8"):
+        norma.compile(path, target="sm_90a")
+
+
 def test_a_missing_compiler_is_one_clear_error(monkeypatch, tmp_path):
     monkeypatch.setenv("NORMA_NORMAC", str(tmp_path / "none"))
     with pytest.raises(norma.CompilerNotFoundError, match="NORMA_NORMAC names '.*none', which is no program"):
@@ -178,6 +205,16 @@ def test_a_full_disk_leaves_nothing_behind(cache, monkeypatch):
         assert compiled().functions == ["l2_norm"]
     monkeypatch.undo()
     assert list(cache.iterdir()) == []
+
+
+def test_a_full_disk_leaves_no_unfinished_file_of_a_bundle(monkeypatch, tmp_path):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(norma.bundles.os, "replace", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        norma.bundles.write(tmp_path / "bundle", {"manifest.json": b"{}"})
+    assert list((tmp_path / "bundle").iterdir()) == []
 
 
 def in_process(code, cache, **environment):

@@ -16,29 +16,42 @@ use norma_bundle::{Manifest, content};
 
 use super::Bundle;
 use crate::error::{Error, Result};
+use crate::target::TARGETS;
 
 /// The extension of a file that is still being written.
 const PARTIAL: &str = ".partial";
 
-/// Writes one bundle for each target: into `root` if there is only one, else into `root/<target>`. With several targets it
-/// removes a manifest that an earlier run for one target left in `root`, because a launcher would prefer that one.
+/// Writes one bundle for each target: into `root` if there is only one, else into `root/<target>`. Then it removes the bundles that an
+/// earlier run for other targets left in `root` and in its folders of targets, because a launcher would find those too, and prefers one
+/// in `root`.
 ///
 /// # Errors
 ///
 /// A folder cannot be made or written.
 pub fn write_all<'b>(root: &Path, bundles: impl ExactSizeIterator<Item = &'b Bundle>) -> Result<()> {
     let count = bundles.len();
+    let mut written = BTreeSet::new();
     for bundle in bundles {
-        bundle.write(&directory_for(root, &bundle.manifest.target, count))?;
+        let folder = directory_for(root, &bundle.manifest.target, count);
+        bundle.write(&folder)?;
+        written.insert(folder);
     }
-    if count > 1 && Manifest::load(root).is_ok() {
-        let retire = || {
-            let _locked = lock(root)?;
-            fs::remove_file(root.join(FILE_NAME))?;
-            sweep(root, &BTreeSet::new())
-        };
-        retire().map_err(|error| failed(root, error))?;
+    let of_targets = TARGETS.iter().map(|target| root.join(target.name));
+    for folder in of_targets.chain([root.to_owned()]) {
+        if !written.contains(&folder) && Manifest::load(&folder).is_ok() {
+            retire(&folder).map_err(|error| failed(&folder, error))?;
+        }
     }
+    Ok(())
+}
+
+/// Removes a bundle from a folder, and the folder if nothing else is in it.
+fn retire(folder: &Path) -> io::Result<()> {
+    let _locked = lock(folder)?;
+    fs::remove_file(folder.join(FILE_NAME))?;
+    sweep(folder, &BTreeSet::new())?;
+    // A folder in which something else is stays.
+    fs::remove_dir(folder).ok();
     Ok(())
 }
 
@@ -288,6 +301,30 @@ mod tests {
             assert_eq!(cubin_of(root.path()), "new");
         }
         assert!(root.path().join("precious").exists());
+    }
+
+    #[test]
+    fn bundles_of_other_targets_are_removed_without_what_others_put_there() {
+        let root = tempfile::tempdir().unwrap();
+        let of_target = |target: &str| {
+            let mut bundle = bundle(target);
+            bundle.manifest.target = target.to_owned();
+            bundle.manifest.functions[0].kernels[0].target = target.to_owned();
+            bundle
+        };
+        let [oldest, old, new] = ["sm_80", "sm_89", "sm_90a"].map(of_target);
+        write_all(root.path(), [&oldest, &old].into_iter()).unwrap();
+        fs::create_dir(root.path().join("mine")).unwrap();
+        fs::write(root.path().join("sm_89").join("notes"), "mine").unwrap();
+        write_all(root.path(), [&old, &new].into_iter()).unwrap();
+        assert_eq!(
+            names(root.path()),
+            ["mine", "sm_89", "sm_90a"].map(str::to_owned).into()
+        );
+        write_all(root.path(), [&new].into_iter()).unwrap();
+        assert_eq!(names(&root.path().join("sm_89")), ["notes".to_owned()].into());
+        assert_eq!(cubin_of(root.path()), "sm_90a");
+        assert_eq!(names(root.path()).len(), 4);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::cubin::{line_info, refusal, with_log};
+use super::scratch;
 use crate::error::{Error, Result};
 use crate::target::Target;
 
@@ -143,7 +144,7 @@ impl Ptxas {
                 self.path.display()
             ))
         };
-        let folder = tempfile::tempdir().map_err(failed)?;
+        let folder = scratch::folder()?;
         let input = folder.path().join("input.ptx");
         let cubin = folder.path().join("output.cubin");
         fs::write(&input, ptx).map_err(failed)?;
@@ -160,7 +161,8 @@ impl Ptxas {
         // ptxas logs on both streams, depending on the release.
         let log = [output.stdout, output.stderr]
             .map(|stream| String::from_utf8_lossy(&stream).into_owned())
-            .concat();
+            .concat()
+            .replace(&format!("{}/", folder.path().display()), "");
         if let Some(signal) = output.status.signal() {
             let error = Error::user(format!(
                 "'{}' was killed by signal {signal} while it assembled '{name}' for {}",
@@ -275,6 +277,23 @@ mod tests {
         );
         assert_eq!(error.to_string(), message);
         assert_eq!(error.kind(), crate::error::Kind::User);
+    }
+
+    #[test]
+    fn a_refusal_does_not_name_the_scratch_folder() {
+        let (_folder, path) = script(
+            "case $1 in --version) echo release 13.0, V13.0.88;; *) echo \"ptxas $5, line 1; fatal\"; exit 1;; esac",
+        );
+        let ptxas = Ptxas::probe(&path, PATIENCE).unwrap();
+        let error = ptxas
+            .assemble("", "k.ptx", Target::parse("sm_90a").unwrap())
+            .unwrap_err();
+        assert!(
+            error
+                .notes()
+                .contains(&"ptxas input.ptx, line 1; fatal".to_owned()),
+            "{error:?}"
+        );
     }
 
     #[test]

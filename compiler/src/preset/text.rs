@@ -287,16 +287,31 @@ fn check_names(preset: &Preset) -> Result<()> {
     }
 }
 
-/// Refuses a promise about a size that no tensor has.
+/// Refuses a promise about a size that no tensor has, and one that no size keeps.
 fn check_promises<'w>(preset: &Preset, tensors: impl Iterator<Item = &'w Written> + Clone) -> Result<()> {
     let is_size = |name: &str| {
         let mut extents = tensors.clone().flat_map(|tensor| &tensor.shape);
         extents.any(|extent| matches!(extent, Some(Extent::Dynamic(size)) if size == name))
     };
-    match preset.promises.keys().find(|name| !is_size(name)) {
-        Some(name) => Err(Error::user(format!(
-            "expected a promise of a size that the shape names, got one of '{name}'"
-        ))),
-        None => Ok(()),
+    for (name, promise) in &preset.promises {
+        if !is_size(name) {
+            return Err(Error::user(format!(
+                "expected a promise of a size that the shape names, got one of '{name}'"
+            )));
+        }
+        let least = promise.min.unwrap_or(0);
+        let bounds = [
+            ("multiple", promise.multiple, 1),
+            ("min", promise.min, 0),
+            ("max", promise.max, least),
+        ];
+        for (what, promised, least) in bounds {
+            if let Some(promised) = promised.filter(|promised| *promised < least) {
+                return Err(Error::user(format!(
+                    "expected {what} of size '{name}' to be at least {least}, got {promised}"
+                )));
+            }
+        }
     }
+    Ok(())
 }

@@ -116,10 +116,9 @@ fn tensor(op: &Op, group: &Group) -> Tensor {
     }
 }
 
-/// Extracts `f16 or f32` from `ranked tensor of f16 or f32 of 16-bit float or 32-bit float values`, a summary that ODS derives.
+/// Extracts `f16 or f32` from the summary `ranked tensor of f16 or f32`.
 fn types(summary: &str) -> &str {
-    let types = summary.strip_prefix("ranked tensor of ").unwrap_or(summary);
-    types.split(" of ").next().unwrap_or(types)
+    summary.strip_prefix("ranked tensor of ").unwrap_or(summary)
 }
 
 /// Returns the words that name an element type.

@@ -1,11 +1,24 @@
 //! RMSNorm of 16384 rows of 4096 columns, with a kernel that is part of the program.
 
+use std::error::Error;
+use std::process::ExitCode;
+
 use norma_runtime::driver::{Buffer, Stream};
 use norma_runtime::{Device, Driver, Element, Tensor};
 
 include!(concat!(env!("OUT_DIR"), "/rms_norm.rs"));
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let device = Device::open(&Driver::shared()?, 0)?;
     let stream = Stream::new(&device)?;
     let (matrix, row) = ([16384, 4096], [4096]);

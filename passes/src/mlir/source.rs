@@ -24,6 +24,15 @@ use super::{
 /// MiB.
 const DEEPEST: usize = 256;
 
+/// What diagnostics show.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// Remarks, beside errors and warnings.
+    pub remarks: bool,
+    /// The lines of the source that they point at.
+    pub lines: bool,
+}
+
 /// A source text that is attached to a context, until it is dropped.
 pub struct Source<'c> {
     raw: *mut c_void,
@@ -36,8 +45,8 @@ pub struct Source<'c> {
 }
 
 impl<'c> Source<'c> {
-    /// Attaches `text` to a context, under the name that diagnostics give it. Remarks are rendered only if `remarks`.
-    pub fn new(context: &'c Context, name: &str, text: &str, remarks: bool) -> Self {
+    /// Attaches `text` to a context, under the name that diagnostics give it.
+    pub fn new(context: &'c Context, name: &str, text: &str, shown: Shown) -> Self {
         unsafe extern "C" fn append(text: MlirStringRef, rendered: *mut c_void) {
             // SAFETY: `rendered` is the box below, which outlives the handler; MLIR's text is alive for the call.
             let (rendered, text) = unsafe {
@@ -56,7 +65,8 @@ impl<'c> Source<'c> {
                 context.to_raw(),
                 StringRef::new(text).to_raw(),
                 StringRef::new(name).to_raw(),
-                remarks,
+                shown.remarks,
+                shown.lines,
                 append,
                 (&raw const *rendered).cast_mut().cast(),
             )
@@ -107,6 +117,7 @@ unsafe extern "C" {
         text: MlirStringRef,
         name: MlirStringRef,
         remarks: bool,
+        lines: bool,
         write: unsafe extern "C" fn(MlirStringRef, *mut c_void),
         rendered: *mut c_void,
     ) -> *mut c_void;
@@ -118,13 +129,18 @@ unsafe extern "C" {
 mod tests {
     use melior::{Context, ir::operation::OperationLike};
 
-    use super::Source;
+    use super::{Shown, Source};
     use crate::mlir::diagnostic::Diagnostic;
+
+    const LINES: Shown = Shown {
+        remarks: false,
+        lines: true,
+    };
 
     #[test]
     fn a_syntax_error_shows_its_line_and_a_caret() {
         let context = Context::new();
-        let source = Source::new(&context, "input.mlir", "module {\n  oops\n}\n", false);
+        let source = Source::new(&context, "input.mlir", "module {\n  oops\n}\n", LINES);
         assert!(source.parse().is_none());
         let text = source.take_diagnostics();
         assert!(text.starts_with("input.mlir:2:3: error: "), "{text}");
@@ -133,9 +149,25 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_shown_only_where_someone_wrote_them() {
+        let context = Context::new();
+        let shown = Shown {
+            lines: false,
+            ..LINES
+        };
+        let source = Source::new(&context, "<op>", "oops", shown);
+        assert!(source.parse().is_none());
+        let text = source.take_diagnostics();
+        assert!(
+            text.starts_with("<op>:1:1: error: ") && text.lines().count() == 1,
+            "{text}"
+        );
+    }
+
+    #[test]
     fn a_later_diagnostic_points_into_the_source() {
         let context = Context::new();
-        let source = Source::new(&context, "input.mlir", "\nmodule @kernels {}\n", false);
+        let source = Source::new(&context, "input.mlir", "\nmodule @kernels {}\n", LINES);
         let Some(module) = source.parse() else {
             unreachable!("the text is valid")
         };

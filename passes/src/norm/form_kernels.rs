@@ -131,21 +131,28 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
                 others.push(op);
             }
         }
-        // Sizes and numbers are left for an op that takes a tensor and makes another.
+        // Sizes, numbers and indices are left for an op that takes a tensor.
         let rearranges = |op: &&OperationRef<'c, 'a>| {
             op.operands().any(|operand| operand.r#type().is_tensor())
                 && op.results().any(|result| result.r#type().is_tensor())
         };
-        if let Some(op) = others.iter().find(rearranges).or(others.first()) {
+        let takes = |op: &&OperationRef<'c, 'a>| {
+            op.operands()
+                .any(|operand| operand.r#type().is_tensor() || types::is_memref(operand.r#type()))
+        };
+        let blamed = others.iter().find(rearranges).or(others.iter().find(takes));
+        if let Some(op) = blamed.or(others.first()) {
             let message = format!(
-                "'{}' outside of norm.compute; supported: norm.compute and what norm-decompose and norm-form-computes make one of",
+                "'{}' outside of a kernel; supported: norm.compute, and what becomes one: named ops, arith and math on tensors, loop \
+                 nests of linalg, and views",
                 norma_dialects::op_name(*op)
             );
             return Err(Diagnostic::unsupported(op.location(), message).into());
         }
         let end = end.ok_or_else(|| PassError::Internal("expected a func.return".to_owned()))?;
         if computes.is_empty() {
-            let message = "expected a function that computes something, got one without norm.compute";
+            let message =
+                "expected a function that computes something, got one without an op that becomes a kernel";
             return Err(Diagnostic::user(location, message).into());
         }
         if end.operand_count() == 0 {

@@ -55,7 +55,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
         .into_iter()
         .filter_map(KernelOp::from_op)
         .collect::<Vec<_>>();
-    let given = Given::read(op.location(), &kernels, cx)?;
+    let given = Given::read(&kernels, cx)?;
     if options.batch_invariant && options.by_size {
         let message = "expected one of batch-invariant and by-size, got both: kernels for few points may reduce in another order";
         let location = kernels
@@ -117,14 +117,15 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
     Ok(())
 }
 
-/// With `explain`, tells what is expected of a schedule that the user gave.
+/// With `explain`, tells what is expected of a schedule that the user gave. It says nothing of a kernel that is tiled already, whose dims
+/// are no longer those of the schedule.
 fn explain_given<'c>(
     kernel: KernelOp<'c, '_>,
     schedule: ScheduleAttr<'c>,
     target: &Target,
     cx: &PassContext<'c, NormSelectSchedule>,
 ) -> PassResult<'c> {
-    if !cx.options().explain {
+    if !cx.options().explain || kernel.roles().is_some() {
         return Ok(());
     }
     let mapping = Mapping::of(schedule)?;

@@ -10,7 +10,7 @@
 // RUN: bash -c 'norma-sim - --oracle - < %examples/rms_norm.mlir; test $? = 1' 2>&1 | FileCheck %s --check-prefix=STDIN
 // STDIN: error: standard input can be read once: it cannot be both INPUT and --oracle
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --from=ptx; test $? = 2' 2>&1 | FileCheck %s --check-prefix=LEVEL
-// LEVEL: level 'ptx' has no ops to simulate; the last that has is 'nvvm'
+// LEVEL: expected a level with ops to simulate, one of tensor, {{.*}}, nvvm, got 'ptx'
 // RUN: rm -rf %t && normac %examples/rms_norm.mlir -o %t
 // RUN: bash -c 'norma-sim %t --size m=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=KEEP
 // KEEP: error: the bundle has no module for kernel 'rms_norm_0': write it by normac --keep-nvvm

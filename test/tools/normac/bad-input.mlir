@@ -2,7 +2,7 @@
 // RUN: rm -rf %t && split-file %s %t && cd %t
 
 // RUN: bash -c 'normac unknown-op.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=UNKNOWN-OP
-// UNKNOWN-OP:      unknown-op.mlir:2:8: error: custom op 'norm.rms_nrom' is unknown
+// UNKNOWN-OP:      unknown-op.mlir:2:8: error: custom op 'norm.rms_nrom' is unknown; there is an op 'norm.rms_norm'
 // UNKNOWN-OP-NEXT:   %y = norm.rms_nrom %x
 // UNKNOWN-OP-NEXT:        ^
 
@@ -10,7 +10,11 @@
 // WRONG-RANK: wrong-rank.mlir:2:8: error: 'norm.rms_norm' op expected weight to have the shape of the normalized axes
 
 // RUN: bash -c 'normac integers.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=INTEGERS
-// INTEGERS: integers.mlir:2:8: error: 'norm.rms_norm' op operand #0 must be ranked tensor of bf16, f16, f32 or f64
+// INTEGERS: integers.mlir:2:8: error: 'norm.rms_norm' op operand #0 must be ranked tensor of bf16, f16, f32 or f64, but got 'tensor<4x64xi32>'
+
+// A number of MLIR's without a type is an f64.
+// RUN: bash -c 'normac untyped.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=UNTYPED
+// UNTYPED: untyped.mlir:2:25: error: {{.*}} attribute 'eps' failed to satisfy constraint: a number of type f32, such as 1.0e-5 : f32
 
 // RUN: bash -c 'normac wrong-axis.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=WRONG-AXIS
 // WRONG-AXIS: wrong-axis.mlir:2:8: error: 'norm.rms_norm' op expected axes between -2 and 1, got 2
@@ -19,7 +23,7 @@
 // TRUNCATED: truncated.mlir:2:{{[0-9]+}}: error: expected
 
 // RUN: bash -c 'normac no-kernel.mlir --from=nvvm -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-KERNEL
-// NO-KERNEL: error: the input has no kernel
+// NO-KERNEL: error: 'no-kernel.mlir' has no kernel: expected a function on tensors
 
 // RUN: bash -c 'normac feature.mlir --from=nvvm --target=sm_80 --emit=ptx; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FEATURE
 // FEATURE:      feature.mlir:3:5: error: 'nvvm.griddepcontrol' needs programmatic dependent launch, which sm_80 lacks
@@ -31,7 +35,15 @@
 // LIBRARY: library.mlir:3:10: error: 'llvm.intr.exp' cannot be generated: there is no device library
 
 // RUN: bash -c 'normac feature.mlir --emit=kernel; test $? = 1' 2>&1 | FileCheck %s --check-prefix=WRONG-LEVEL
-// WRONG-LEVEL: feature.mlir:1:1: error: 'gpu.module' op is not of level 'tensor'
+// WRONG-LEVEL: feature.mlir:1:1: error: 'gpu.module' op is not of level 'tensor', which has {{.*}}; 'gpu' is of gl, gl-lowered, nvvm
+// RUN: bash -c 'normac named.mlir --from=gl --emit=nvvm; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NAMED
+// NAMED: named.mlir:2:8: error: 'norm.rms_norm' op is not of level 'gl', but of level 'tensor'
+// RUN: normac named.mlir --emit=scheduled > scheduled.mlir
+// RUN: bash -c 'normac scheduled.mlir --from=tiled --emit=gl; test $? = 1' 2>&1 | FileCheck %s --check-prefix=UNTILED
+// UNTILED: scheduled.mlir:{{.*}}: error: 'norm.kernel' op is not of level 'tiled', but of level 'scheduled'
+// RUN: normac named.mlir --emit=tiled > tiled.mlir
+// RUN: normac tiled.mlir --from=kernel --explain 2>&1 | FileCheck %s --check-prefix=TILED
+// TILED: kernel      f_0 of f
 // RUN: bash -c 'normac feature.mlir --from=nvvm --emit=gl; test $? = 1' 2>&1 | FileCheck %s --check-prefix=BELOW
 // BELOW: error: the input is of level 'nvvm', which is below 'gl'
 
@@ -63,10 +75,20 @@ func.func @f(%x: tensor<4x64xf32>, %w: tensor<2x64xf32>) -> tensor<4x64xf32> {
   %y = norm.rms_norm %x weight(%w : tensor<2x64xf32>) : tensor<4x64xf32> -> tensor<4x64xf32>
   return %y : tensor<4x64xf32>
 }
+//--- named.mlir
+func.func @f(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %y = norm.rms_norm %x : tensor<4x64xf32> -> tensor<4x64xf32>
+  return %y : tensor<4x64xf32>
+}
 //--- integers.mlir
 func.func @f(%x: tensor<4x64xi32>) -> tensor<4x64xi32> {
   %y = norm.rms_norm %x : tensor<4x64xi32> -> tensor<4x64xi32>
   return %y : tensor<4x64xi32>
+}
+//--- untyped.mlir
+func.func @f(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %y = norm.rms_norm %x {eps = 1.0e-5} : tensor<4x64xf32> -> tensor<4x64xf32>
+  return %y : tensor<4x64xf32>
 }
 //--- wrong-axis.mlir
 func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {

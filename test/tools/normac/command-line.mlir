@@ -20,7 +20,17 @@
 // RUN: bash -c 'normac %s --target=sm_90 -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=SUFFIX
 // SUFFIX: ask for 'sm_90a'
 // RUN: bash -c 'normac %s --emit=assembly; test $? = 2' 2>&1 | FileCheck %s --check-prefix=LEVEL
-// LEVEL: unknown level 'assembly', expected one of tensor, kernel
+// LEVEL: unknown level 'assembly', expected one of tensor, kernel, scheduled, tiled, gl, gl-lowered, nvvm, llvm, ptx, cubin, mlir, object
+// RUN: bash -c 'normac %s --from=cubin --emit=cubin; test $? = 2' 2>&1 | FileCheck %s --check-prefix=SOURCE
+// SOURCE: unknown level 'cubin', expected one of tensor, kernel, scheduled, tiled, gl, gl-lowered, nvvm, llvm, ptx{{$}}
+
+// Options that take numbers, and jobs without bundles.
+// RUN: bash -c 'normac %s --jobs 2 -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=JOBS
+// JOBS: error: --jobs 2 is how many bundles of a catalog are compiled at a time: expected --catalog <FILE.toml> with it
+// RUN: bash -c 'normac --catalog x.toml --jobs many; test $? = 2' 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: error: invalid value 'many' for '--jobs <N>': expected a whole number from 1 to 65535, got 'many'
+// RUN: bash -c 'normac %s --candidates -1 -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: error: invalid value '-1' for '--candidates <N>': expected a whole number from 1 to 65535, got '-1'
 
 // A folder that cannot be made, because a file is in its way.
 // RUN: rm -rf %t && touch %t
@@ -42,6 +52,12 @@
 // FOLDER: 'manifest.json' is a folder there
 // RUN: not ls %t/double.sm_90a.*.cubin
 // RUN: rm -rf %t
+
+// Errors name what was asked for, and no scratch file.
+// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --emit=ptx -o %t/none/k.ptx; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-FOLDER
+// NO-FOLDER: error: cannot write '{{.*}}/none/k.ptx': No such file or directory (os error 2){{$}}
+// RUN: bash -c 'TMPDIR=/nowhere normac %examples/rms_norm.mlir --emit=object -o %t.o; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SCRATCH
+// SCRATCH: error: cannot make a folder in '/nowhere', which TMPDIR may name: {{[a-z ]+$}}
 
 // A target that is named twice is compiled once, and an empty variable is ignored.
 // RUN: env NORMA_PTXAS= normac %S/bundle.mlir --from=nvvm --target=sm_90a,sm_90a -o %t

@@ -5,15 +5,18 @@
 //! |---|---|
 //! | the function to run, its arguments, and how much of the result is compared | [`RunOptions`] |
 //! | what to compile for | [`target`] |
+//! | options that take whole numbers | [`whole_number`] |
 //! | writing reports and messages, with errors for reports that could not be written | [`output`] |
 //! | writing files completely or not at all | [`output_file`] |
 
+mod number;
 pub mod output;
 pub mod output_file;
 mod run_options;
 mod setting;
 
 use norma_targets::Target;
+pub use number::whole_number;
 pub use run_options::{RunOptions, RunOptionsError};
 pub use setting::Setting;
 

@@ -1,8 +1,8 @@
 //! Writes a file completely or not at all.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The access rights of a new file, before the process's umask.
@@ -24,11 +24,19 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let mut scratch = tempfile::Builder::new()
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(NEW_FILE);
+    // The crate would add the name of the scratch file to errors, which says nothing to whoever asked for another one.
+    let mut refused = None;
+    let scratch = tempfile::Builder::new()
         .prefix(".norma-")
-        .permissions(Permissions::from_mode(NEW_FILE))
-        .tempfile_in(folder)?;
-    scratch.write_all(bytes)?;
+        .make_in(folder, |path| {
+            let opened = options.open(path);
+            refused = opened.as_ref().err().and_then(io::Error::raw_os_error);
+            opened
+        });
+    let mut scratch = scratch.map_err(|error| refused.map_or(error, io::Error::from_raw_os_error))?;
+    scratch.as_file_mut().write_all(bytes)?;
     if let Some(there) = there {
         scratch.as_file().set_permissions(there.permissions())?;
     }
@@ -38,6 +46,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -57,7 +68,8 @@ mod tests {
     #[test]
     fn what_cannot_be_written_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(write(&folder.path().join("none").join("file"), b"one").is_err());
+        let error = write(&folder.path().join("none").join("file"), b"one").unwrap_err();
+        assert_eq!(error.to_string(), "No such file or directory (os error 2)");
         assert!(write(folder.path(), b"one").is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

@@ -8,6 +8,7 @@ use norma_oracle::verify::Sampling;
 use norma_oracle::{Fill, Problem};
 use thiserror::Error;
 
+use crate::number::whole_number;
 use crate::setting::{Setting, by_name};
 
 /// Which function is run, on what, and how much of it is compared.
@@ -29,10 +30,10 @@ pub struct RunOptions {
     #[arg(long, value_enum, default_value_t = Fill::Normal)]
     pub fill: Fill,
     /// The seed of the inputs and of the rows to compare
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole_number(0_u64..), allow_negative_numbers = true)]
     pub seed: u64,
     /// How many rows to compare where there are many; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole_number(0_usize..), allow_negative_numbers = true)]
     pub rows_checked: usize,
     /// Write one JSON object instead of text
     #[arg(long)]

@@ -3,6 +3,24 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+/// A type of values, with the words that messages have for it.
+pub trait SettingValue: FromStr {
+    /// What is expected behind the equals sign.
+    const EXPECTED: &'static str;
+}
+
+impl SettingValue for i64 {
+    const EXPECTED: &'static str = "a whole number";
+}
+
+impl SettingValue for f64 {
+    const EXPECTED: &'static str = "a number";
+}
+
+impl SettingValue for String {
+    const EXPECTED: &'static str = "a value";
+}
+
 /// `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting<T> {
@@ -12,7 +30,7 @@ pub struct Setting<T> {
     pub value: T,
 }
 
-impl<T: FromStr> FromStr for Setting<T> {
+impl<T: SettingValue> FromStr for Setting<T> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -21,7 +39,7 @@ impl<T: FromStr> FromStr for Setting<T> {
             .ok_or_else(|| format!("expected NAME=VALUE, got '{text}'"))?;
         let number = value
             .parse()
-            .map_err(|_| format!("expected a number after '{name}=', got '{value}'"))?;
+            .map_err(|_| format!("expected {} after '{name}=', got '{value}'", T::EXPECTED))?;
         Ok(Setting {
             name: name.to_owned(),
             value: number,
@@ -62,7 +80,14 @@ mod tests {
                 .unwrap_err()
                 .contains("expected NAME=VALUE")
         );
-        assert!("m=x".parse::<Setting<i64>>().unwrap_err().contains("got 'x'"));
+        assert_eq!(
+            "m=1.5".parse::<Setting<i64>>().unwrap_err(),
+            "expected a whole number after 'm=', got '1.5'"
+        );
+        assert_eq!(
+            "eps=x".parse::<Setting<f64>>().unwrap_err(),
+            "expected a number after 'eps=', got 'x'"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use norma_command_line::{RunOptions, Setting};
+use norma_command_line::{RunOptions, Setting, whole_number};
 
 /// Runs, verifies and times a bundle on a GPU.
 ///
@@ -31,7 +31,7 @@ pub struct Options {
     /// Run once for each of these values of a size, such as m=1024,4096,16384
     #[arg(long, value_name = "SIZE=N,...", value_parser = parse_sweep)]
     pub sweep: Option<(String, Vec<i64>)>,
-    /// With --time, measure a copy of as many bytes beside each call
+    /// Measure a copy of as many bytes beside each call; it asks for --time too
     #[arg(long)]
     pub copy: bool,
     /// Write a page of HTML with figures and tables of what was measured; times and copies are measured for it
@@ -47,7 +47,7 @@ pub struct Options {
     #[arg(long)]
     pub allow_ptx: bool,
     /// Which GPU
-    #[arg(long, value_name = "ORDINAL", default_value_t = 0)]
+    #[arg(long, value_name = "ORDINAL", default_value_t = 0, value_parser = whole_number(0_u32..), allow_negative_numbers = true)]
     pub device: u32,
 }
 
@@ -58,12 +58,12 @@ const EXIT_CODES: &str = "Exit codes: 0 right, 1 wrong results or a failed launc
 impl Options {
     /// Whether to verify: if asked to, if outputs are to be written, and if nothing else is asked for.
     pub fn verifies(&self) -> bool {
-        self.verify || self.write_outputs.is_some() || !(self.time || self.report.is_some())
+        self.verify || self.write_outputs.is_some() || !self.times()
     }
 
-    /// Whether to time: if asked to, and for a report.
+    /// Whether to time: if asked to, and for a comparison with a copy or a report.
     pub fn times(&self) -> bool {
-        self.time || self.report.is_some()
+        self.time || self.copies()
     }
 
     /// Whether to time a copy as well.
@@ -116,6 +116,12 @@ mod tests {
         assert!(!options(&["--time"]).verifies());
         assert!(options(&["--time", "--verify"]).verifies());
         assert!(!options(&["--report=page.html"]).verifies());
+    }
+
+    #[test]
+    fn a_copy_is_measured_beside_the_time_of_a_call() {
+        let options = Options::parse_from(["norma-run", "DIR", "--copy"]);
+        assert!(options.times() && options.copies() && !options.verifies());
     }
 
     #[test]

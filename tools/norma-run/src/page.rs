@@ -54,7 +54,7 @@ impl From<&Report> for Measurement {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "it is neither a report nor a list of them")]
 enum Saved {
     Several(Vec<Measurement>),
     One(Box<Measurement>),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use clap_complete::Shell;
-use norma_command_line::stated;
+use norma_command_line::{stated, whole_number};
 use norma_compiler::{CompileOptions, FpContract, Level, Target};
 
 /// Compiles norm functions ahead of time into a bundle: a manifest and one cubin per kernel module.
@@ -29,7 +29,7 @@ pub struct Args {
     pub inputs: Vec<PathBuf>,
 
     /// The level of the inputs.
-    #[arg(long, value_name = "LEVEL", value_parser = parse_level, default_value = "tensor")]
+    #[arg(long, value_name = "LEVEL", value_parser = parse_source, default_value = "tensor")]
     pub from: Level,
 
     /// Compile a table of ops, types, shapes and targets, each to a bundle of its own below DIR, but for those that are there
@@ -38,7 +38,7 @@ pub struct Args {
     pub catalog: Option<PathBuf>,
 
     /// How many bundles of a catalog are compiled at a time; as many as there are processors unless told.
-    #[arg(long, value_name = "N", requires = "catalog", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole_number(1_u16..=u16::MAX), allow_negative_numbers = true)]
     pub jobs: Option<u16>,
 
     /// List the named ops.
@@ -92,7 +92,8 @@ pub struct CompileArgs {
 
     /// Compile a function with up to N schedules for each of its kernels, the best of several kinds first by the cost model, and with
     /// the compiler's choice, each into a folder of DIR: norma-run --regret times them.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with_all = ["emit", "json", "explain", "by_size"], requires = "output")]
+    #[arg(long, value_name = "N", value_parser = whole_number(1_u16..=u16::MAX), allow_negative_numbers = true,
+          conflicts_with_all = ["emit", "json", "explain", "by_size"], requires = "output")]
     pub candidates: Option<u16>,
 
     /// Keep the modules of level nvvm in the bundle, for norma-sim.
@@ -146,7 +147,7 @@ impl Args {
     /// Checks combinations of options.
     ///
     /// # Errors
-    /// Standard input is to be read twice, or there is no one place for what --emit prints.
+    /// Standard input is to be read twice, there are jobs without a catalog, or there is no one place for what --emit prints.
     pub fn check(&self) -> Result<(), String> {
         if self
             .inputs
@@ -156,6 +157,11 @@ impl Args {
             > 1
         {
             return Err("standard input can be read once: '-' is given twice".to_owned());
+        }
+        if let (Some(jobs), None) = (self.jobs, &self.catalog) {
+            return Err(format!(
+                "--jobs {jobs} is how many bundles of a catalog are compiled at a time: expected --catalog <FILE.toml> with it"
+            ));
         }
         self.compile.check(self.inputs.len())
     }
@@ -255,13 +261,26 @@ fn parse_emit(name: &str) -> Result<Emit, String> {
     match name {
         "object" => Ok(Emit::Object),
         "mlir" => Ok(Emit::Level(Level::Tensor)),
-        _ => parse_level(name).map(Emit::Level),
+        _ => match name.parse() {
+            Ok(level) => Ok(Emit::Level(level)),
+            Err(_) => Err(unknown(name, &Level::ALL, ", mlir, object")),
+        },
     }
 }
 
-fn parse_level(name: &str) -> Result<Level, String> {
-    name.parse()
-        .map_err(|error: norma_compiler::Error| error.to_string())
+/// The level of an input, which is any but the last.
+fn parse_source(name: &str) -> Result<Level, String> {
+    let sources = &Level::ALL[..Level::ALL.len() - 1];
+    let level = sources.iter().find(|level| level.name() == name);
+    level.copied().ok_or_else(|| unknown(name, sources, ""))
+}
+
+fn unknown(name: &str, levels: &[Level], others: &str) -> String {
+    let known: Vec<_> = levels.iter().map(|level| level.name()).collect();
+    format!(
+        "unknown level '{name}', expected one of {}{others}",
+        known.join(", ")
+    )
 }
 
 fn after_help() -> String {

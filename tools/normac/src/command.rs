@@ -1,7 +1,6 @@
 //! The command `normac`: compiles norm functions ahead of time into a bundle.
 
 use std::env;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -13,12 +12,13 @@ use norma_compiler::{Error, Level, Result, preset};
 use crate::args::{Args, CompileArgs, Emit};
 use crate::build::{self, Request};
 use crate::input::InputText;
-use crate::{catalog, ops, report, sweep, version};
+use crate::{catalog, op_hint, ops, report, sweep, version};
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
     let matches = command().try_get_matches().unwrap_or_else(|error| {
-        if let Some(message) = misspelt_op(&error) {
+        let arguments: Vec<_> = env::args_os().skip(1).collect();
+        if let Some(message) = op_hint::hint(&error, &arguments) {
             refuse(message);
         }
         error.exit()
@@ -34,24 +34,13 @@ pub fn main() -> ExitCode {
 }
 
 /// The complete command line: the options for files, and a subcommand for each named op.
-fn command() -> Command {
+pub(crate) fn command() -> Command {
     Args::command().subcommands(ops::commands(preset::OPS))
 }
 
 /// Exits with clap's error for a wrong command line.
 fn refuse(message: String) -> ! {
     command().error(ErrorKind::ValueValidation, message).exit()
-}
-
-/// The message for a command line of an op whose name is misspelt, which was taken for a file, so that clap refuses the op's options.
-fn misspelt_op(error: &clap::Error) -> Option<String> {
-    let first = env::args_os().nth(1)?;
-    let first = first.to_str()?;
-    let is_meant = error.kind() == ErrorKind::UnknownArgument && !Path::new(first).exists();
-    let op = ops::nearest(first).filter(|op| is_meant && *op != first)?;
-    Some(format!(
-        "expected an op or a file, got '{first}'; there is an op '{op}'"
-    ))
 }
 
 /// Converts matches to an options struct.

@@ -35,9 +35,9 @@ impl InputText {
         let bytes = bytes.map_err(|error| {
             let unread = Error::user(format!("cannot read '{name}': {error}"));
             match ops::nearest(&name) {
-                Some(op) if error.kind() == io::ErrorKind::NotFound => {
-                    unread.note(format!("there is an op '{op}'"))
-                }
+                Some(op) if error.kind() == io::ErrorKind::NotFound => unread.note(format!(
+                    "there is an op '{op}', which stands before all options: 'normac {op} --shape ...'"
+                )),
                 _ => unread,
             }
         })?;

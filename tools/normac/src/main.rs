@@ -9,6 +9,7 @@ mod heap;
 mod input;
 mod names;
 mod object;
+mod op_hint;
 mod ops;
 mod report;
 mod sweep;
@@ -28,7 +29,10 @@ fn main() -> ExitCode {
     match called.to_str() {
         Some(names::COMPILER) => command::main(),
         Some(names::SIMULATOR) => norma_sim::command::main(),
-        Some(names::OPTIMIZER) => ExitCode::from(registry::opt_main(env::args_os())),
+        Some(names::OPTIMIZER) => {
+            end_at_closed_pipes();
+            ExitCode::from(registry::opt_main(env::args_os()))
+        }
         Some(names::LANGUAGE_SERVER) => ExitCode::from(registry::lsp_server_main(env::args_os())),
         _ => {
             let (called, known) = (called.display(), names::ALL.join(", "));
@@ -37,5 +41,14 @@ fn main() -> ExitCode {
             ));
             ExitCode::from(EXIT_USAGE)
         }
+    }
+}
+
+/// Lets a closed pipe end the process, as it ends other filters: Rust's start-up has the signal ignored, and LLVM's streams would report
+/// the failed write as a fatal error.
+fn end_at_closed_pipes() {
+    // SAFETY: nothing has a handler for the signal yet, and no other thread runs.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
 }

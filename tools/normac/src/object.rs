@@ -9,6 +9,7 @@ use std::process::Command;
 use norma_bindings::{Package, TargetBundle, cpp_header, header, source};
 use norma_command_line::output_file;
 use norma_compiler::bundle::Bundle;
+use norma_compiler::emit::scratch;
 use norma_compiler::{Error, Result};
 
 /// The flags of the C compiler, without the output path. Each function gets sections of its own, so that a linker can drop
@@ -75,7 +76,7 @@ pub fn write<'b>(path: &Path, bundles: impl Iterator<Item = &'b Bundle>) -> Resu
 /// Compiles a C source to an object.
 fn compile(source: &str) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Error::user(format!("cannot make an object: {error}"));
-    let folder = tempfile::tempdir().map_err(failed)?;
+    let folder = scratch::folder()?;
     // The compiler runs in the folder, so that the folder's random name does not get into the object.
     fs::write(folder.path().join("source.c"), source).map_err(failed)?;
     let compiler = env::var_os("CC").unwrap_or_else(|| OsString::from("cc"));
@@ -92,10 +93,12 @@ fn compile(source: &str) -> Result<Vec<u8>> {
         ))
     })?;
     if !output.status.success() {
-        return Err(Error::user(format!(
-            "the C compiler '{compiler}' failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim_end()
-        )));
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = match said.trim_end() {
+            "" => output.status.to_string(),
+            said => said.to_owned(),
+        };
+        return Err(Error::user(format!("the C compiler '{compiler}' failed: {why}")));
     }
     fs::read(folder.path().join("object.o")).map_err(failed)
 }

@@ -5,7 +5,7 @@
 use clap::builder::PossibleValuesParser;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command};
-use norma_command_line::Setting;
+use norma_command_line::{Setting, whole_number};
 use norma_compiler::named_op::{Choice, ChoiceKind, NamedOp, Tensor};
 use norma_compiler::preset::{self, Extent, Preset, Promise, Wanted, parse_shape};
 
@@ -50,13 +50,19 @@ pub fn list(ops: &[NamedOp]) -> String {
         .collect()
 }
 
-/// The op whose name is most like `word`, if one is similar and `word` is no path.
+/// The options of the subcommand of every op, besides those of every compilation.
+pub const OF_ALL: [&str; 7] = ["shape", "dtype", "name", "devices", "multiple", "min", "max"];
+
+/// The op whose name is most like `word`, if one is similar and `word` is no path. Words are compared without what differs between
+/// styles: `norm.rms_norm`, `rms-norm` and `RMSNorm` are the same.
 pub fn nearest(word: &str) -> Option<&'static str> {
+    let word = word.strip_prefix("norm.").unwrap_or(word);
     if word.contains(['/', '.']) {
         return None;
     }
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-'], "");
     let ops = preset::OPS.iter().map(|op| op.mnemonic);
-    let similar = ops.map(|name| (strsim::jaro(word, name), name));
+    let similar = ops.map(|name| (strsim::jaro(&plain(word), &plain(name)), name));
     let similar = similar.filter(|(similarity, _)| *similarity > SIMILAR);
     similar
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
@@ -103,7 +109,8 @@ fn with_options(command: Command, op: &'static NamedOp) -> Command {
             Arg::new("devices")
                 .long("devices")
                 .value_name("N")
-                .value_parser(clap::value_parser!(i64).range(1..))
+                .value_parser(whole_number(1_i64..))
+                .allow_negative_numbers(true)
                 .default_value("1")
                 .help_heading(OF_OP)
                 .help(
@@ -160,7 +167,7 @@ fn choice(choice: &'static Choice) -> Arg {
         ChoiceKind::Integer => arg
             .value_name("N")
             .allow_hyphen_values(true)
-            .value_parser(integers)
+            .value_parser(integer)
             .help(says("an integer")),
         ChoiceKind::Integers => arg
             .value_name("N,...")
@@ -257,8 +264,13 @@ fn shape(text: &str) -> Result<Vec<Extent>, String> {
 fn number(text: &str) -> Result<String, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(text.to_owned()),
-        _ => Err("expected a finite number".to_owned()),
+        _ => Err(format!("expected a finite number, got '{text}'")),
     }
+}
+
+/// Checks an integer and keeps its spelling.
+fn integer(text: &str) -> Result<String, String> {
+    whole_number::<i64>(..)(text).map(|_| text.to_owned())
 }
 
 /// Checks integers and keeps their spelling.
@@ -266,7 +278,9 @@ fn integers(text: &str) -> Result<String, String> {
     let mut words = text.split(',').map(str::trim);
     match words.all(|word| word.parse::<i64>().is_ok()) {
         true => Ok(text.to_owned()),
-        false => Err("expected integers with commas between them".to_owned()),
+        false => Err(format!(
+            "expected whole numbers with commas between them, got '{text}'"
+        )),
     }
 }
 
@@ -279,6 +293,8 @@ mod tests {
         assert_eq!(nearest("rmsnorm"), Some("rms_norm"));
         assert_eq!(nearest("crossentropy"), Some("cross_entropy"));
         assert_eq!(nearest("layernorm_grad"), Some("layer_norm_grad"));
+        assert_eq!(nearest("norm.softmax"), Some("softmax"));
+        assert_eq!(nearest("CrossEntropy"), Some("cross_entropy"));
         for other in ["input", "rms_norm.mlir", "./rmsnorm", "-"] {
             assert_eq!(nearest(other), None);
         }

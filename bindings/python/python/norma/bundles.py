@@ -4,6 +4,7 @@ A bundle's manifest records the text it was compiled from, and the options, so a
 :func:`norma.torch.prebuild`, the output of a catalog, or a bundle of one program.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -77,10 +78,16 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
     """Writes the files of a bundle for one target, the manifest last, so that a reader finds a whole bundle or none."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in sorted(files.items(), key=lambda file: file[0] == _MANIFEST):
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as unfinished:
-            unfinished.write(content)
-        os.chmod(unfinished.name, 0o644)
-        os.replace(unfinished.name, folder / name)
+        handle, unfinished = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.chmod(unfinished, 0o644)
+            os.replace(unfinished, folder / name)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(unfinished)
+            raise
 
 
 def _origin(path: Path) -> _Origin | None:

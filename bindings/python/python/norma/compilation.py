@@ -8,7 +8,7 @@ from pathlib import Path
 from norma import bundles, cache
 from norma._runtime import Bundle, target_of_device
 from norma.compiler import Compiler, Request
-from norma.errors import CompilerNotFoundError
+from norma.errors import CompileError, CompilerNotFoundError
 
 #: The bundles of this process, by the names of their entries in the cache.
 _bundles: dict[str, Bundle] = {}
@@ -37,22 +37,56 @@ def compile(
         CompileError: the program is refused; :class:`CompilerNotFoundError` if there is no compiler, and neither those folders nor
             the cache have the bundle.
         DriverError: without a target, there is no GPU to compile for.
+        OSError: the file cannot be read.
+        TypeError: an argument is not of the type that is declared here.
+        ValueError: there is no target, or a target or schedule is empty.
     """
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"expected source to be a path or the text of a program, got {_described(source)}")
     if isinstance(source, os.PathLike) or (source.endswith(".mlir") and "\n" not in source):
-        path = Path(source)
-        name, text = str(path), path.read_text(encoding="utf-8")
+        name, text = os.fspath(source), _read(Path(source))
     else:
         name, text = "<source>", source
-    if target is None:
-        target = target_of_device()
     request = Request(
         source=text,
-        targets=(target,) if isinstance(target, str) else tuple(target),
-        schedules=(schedule,) if isinstance(schedule, str) else tuple(schedule),
+        targets=targets_of(target_of_device() if target is None else target),
+        schedules=_words("schedule", schedule),
         by_size=by_size,
         batch_invariant=batch_invariant,
     )
     return bundle_of(request, name)
+
+
+def targets_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """The targets of an argument, of which there is at least one."""
+    targets = _words("target", given)
+    if not targets:
+        raise ValueError("expected at least one target, such as 'sm_90a', got none")
+    return targets
+
+
+def _words(name: str, given: str | Sequence[str]) -> tuple[str, ...]:
+    """An argument that is one word or several, none of them empty."""
+    words = (given,) if isinstance(given, str) else given
+    if not isinstance(words, Sequence) or isinstance(words, (bytes, bytearray)):
+        raise TypeError(f"expected {name} to be a str or a sequence of them, got {_described(given)}")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"expected {name} to be a str or a sequence of them, got {_described(word)} in it")
+        if not word.strip():
+            raise ValueError(f"expected a {name} that is not empty, got {word!r}")
+    return tuple(words)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CompileError(f"'{path}' is not text: byte {error.start} is not UTF-8") from error
+
+
+def _described(value: object) -> str:
+    return "None" if value is None else type(value).__name__
 
 
 def load(path: str | os.PathLike[str], *, ptx_fallback: bool = False) -> Bundle:

@@ -84,7 +84,7 @@ class Compiler:
             except OSError as error:
                 raise CompileError(f"cannot run the compiler '{self.path}': {error.strerror}") from error
             if ran.returncode != 0:
-                said = ran.stderr.replace("<stdin>", name).strip()
+                said = ran.stderr.replace("<stdin>", name).replace(f"'{folder}'", "a temporary folder").strip()
                 raise CompileError(said or f"the compiler '{self.path}' ended with status {ran.returncode}")
             root = Path(folder)
             return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}

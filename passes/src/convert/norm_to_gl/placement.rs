@@ -43,7 +43,7 @@ impl Placement {
         let roles = space
             .roles
             .as_ref()
-            .ok_or_else(|| Diagnostic::user(location, "expected a tiled kernel; run norm-tile first"))?;
+            .ok_or_else(|| Diagnostic::user(location, "expected a tiled kernel, got one without roles"))?;
         let mut places = Vec::new();
         let mut tile_shape = Vec::new();
         let (mut register_axes, mut cluster_axes) = (0, 0);

@@ -7,6 +7,7 @@ use norma_targets::{Feature, Target};
 
 use crate::{
     mlir::{
+        attribute_text,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError},
     },
@@ -35,13 +36,13 @@ pub(super) struct OfKernel<'c> {
 impl<'c> Given<'c> {
     /// Reads the option.
     pub(super) fn read(
-        location: Location<'c>,
         kernels: &[KernelOp<'c, '_>],
         cx: &PassContext<'c, NormSelectSchedule>,
     ) -> Result<Self, PassError<'c>> {
+        let location = place(cx, 0);
         let mut of_kernels = Vec::<(Option<String>, OfKernel<'c>)>::new();
         for entry in given::entries(&cx.options().schedule) {
-            let schedule = parse(entry.schedule, location, cx)?;
+            let schedule = parse(entry.schedule, cx)?;
             let kernel = entry.kernel.map(str::to_owned);
             let position = of_kernels.iter().position(|(other, _)| *other == kernel);
             let position = position.unwrap_or_else(|| {
@@ -137,22 +138,25 @@ pub(super) fn check<'c>(
 }
 
 /// Reads one schedule: the attribute, or the parameters inside its brackets.
-fn parse<'c>(
-    text: &str,
-    location: Location<'c>,
-    cx: &PassContext<'c, NormSelectSchedule>,
-) -> Result<Attribute<'c>, Diagnostic<'c>> {
-    let whole = if text.starts_with('#') {
-        text.to_owned()
-    } else {
-        format!("#norm.schedule<{text}>")
+fn parse<'c>(text: &str, cx: &PassContext<'c, NormSelectSchedule>) -> Result<Attribute<'c>, Diagnostic<'c>> {
+    let (head, tail) = match text.starts_with('#') {
+        true => ("", ""),
+        false => ("#norm.schedule<", ">"),
     };
-    Attribute::parse(cx.context(), &whole)
-        .filter(|attribute| ScheduleAttr::from_attribute(*attribute).is_some())
-        .ok_or_else(|| {
-            let message = format!(
-                "expected a schedule like 'spread = [[grid], [register(2), warp(8), lane(32), vector(8)]]', got '{text}'"
-            );
-            Diagnostic::user(location, message)
-        })
+    let parsed = attribute_text::parse(cx.context(), &format!("{head}{text}{tail}"));
+    let (offset, why) = match parsed {
+        Ok(attribute) if ScheduleAttr::from_attribute(attribute).is_some() => return Ok(attribute),
+        Ok(_) => (0, "this is another attribute".to_owned()),
+        Err(error) => (error.offset.saturating_sub(head.len()), error.message),
+    };
+    let message = format!(
+        "expected a schedule like 'spread = [[grid], [register(2), warp(8), lane(32), vector(8)]]', got '{text}': {why}"
+    );
+    Err(Diagnostic::user(place(cx, offset.min(text.len())), message))
+}
+
+/// A place in a schedule that was given, after this many bytes. It is in no file, so it has a name in angle brackets, as standard input
+/// does.
+fn place<'c>(cx: &PassContext<'c, NormSelectSchedule>, offset: usize) -> Location<'c> {
+    Location::new(cx.context(), "<schedule>", 1, offset + 1)
 }

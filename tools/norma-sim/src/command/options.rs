@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use norma_command_line::{RunOptions, stated};
+use norma_command_line::{RunOptions, stated, whole_number};
 use norma_compiler::{FpContract, Level, Target};
 use norma_simulator::Approximation;
 use norma_simulator::mutation::Concern;
@@ -40,7 +40,7 @@ pub struct Options {
     #[arg(long, value_name = "TARGET", value_parser = norma_command_line::target, default_value = "sm_90a")]
     pub target: &'static Target,
     /// How many runs, under --seed and the following seeds
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole_number(1_u64..), allow_negative_numbers = true)]
     pub seeds: u64,
     /// How approximate instructions err
     #[arg(long, value_enum, default_value_t = Errors::Adverse)]
@@ -55,10 +55,12 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     pub compare_outputs: Option<PathBuf>,
     /// How many bytes the tensors and workspaces may take
-    #[arg(long, value_name = "N", default_value_t = norma_simulator::Options::default().byte_limit)]
+    #[arg(long, value_name = "N", default_value_t = norma_simulator::Options::default().byte_limit,
+          value_parser = whole_number(0_u64..), allow_negative_numbers = true)]
     pub max_bytes: u64,
     /// How many CTAs a kernel's grid may have
-    #[arg(long, value_name = "N", default_value_t = norma_simulator::Options::default().cta_limit)]
+    #[arg(long, value_name = "N", default_value_t = norma_simulator::Options::default().cta_limit,
+          value_parser = whole_number(0_u64..), allow_negative_numbers = true)]
     pub max_ctas: u64,
     /// Report bank conflicts and coalescing of each access
     #[arg(long)]
@@ -123,16 +125,14 @@ impl From<Errors> for Approximation {
 }
 
 fn parse_level(name: &str) -> Result<Level, String> {
-    let level: Level = name
-        .parse()
-        .map_err(|error: norma_compiler::Error| error.to_string())?;
-    match level.is_mlir() {
-        true => Ok(level),
-        false => Err(format!(
-            "level '{level}' has no ops to simulate; the last that has is '{}'",
-            Level::Nvvm
-        )),
-    }
+    let mut known = Level::ALL.into_iter().filter(|level| level.is_mlir());
+    let names: Vec<_> = known.clone().map(Level::name).collect();
+    known.find(|level| level.name() == name).ok_or_else(|| {
+        format!(
+            "expected a level with ops to simulate, one of {}, got '{name}'",
+            names.join(", ")
+        )
+    })
 }
 
 #[cfg(test)]
@@ -148,6 +148,9 @@ mod tests {
     #[test]
     fn levels_below_nvvm_are_refused() {
         assert_eq!(parse_level("nvvm"), Ok(Level::Nvvm));
-        assert!(parse_level("ptx").unwrap_err().contains("'nvvm'"));
+        assert_eq!(
+            parse_level("ptx").unwrap_err(),
+            "expected a level with ops to simulate, one of tensor, kernel, scheduled, tiled, gl, gl-lowered, nvvm, got 'ptx'"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Parses a catalog's file, and lists the bundles that it asks for.
 //!
 //! ```toml
-//! targets = ["sm_90a", "sm_100a"]    # for all kernels that name none; default: --target
+//! targets = ["sm_90a", "sm_100a"]    # one or a list, for all kernels that name none; default: --target
 //!
 //! [[kernel]]
 //! op = "rms_norm"                    # a named op, with its options under their ODS names
@@ -17,17 +17,19 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
 
 use norma_compiler::named_op::{ChoiceKind, NamedOp};
 use norma_compiler::preset::{self, Extent, Preset, Wanted};
 use norma_compiler::{CompileOptions, Error, Result, Target};
-use serde::Deserialize;
-use toml::Value;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use toml::{Spanned, Value};
 
 use crate::args::{CompileArgs, drop_repeated};
 use crate::input::InputText;
-use crate::ops::PROMISES;
+use crate::ops::{self, PROMISES};
 
 /// A bundle to compile.
 pub struct Unit {
@@ -44,9 +46,32 @@ pub struct Unit {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    targets: Option<Vec<String>>,
-    #[serde(default)]
-    kernel: Vec<Entry>,
+    targets: Option<OneOrMore>,
+    #[serde(default, deserialize_with = "entries")]
+    kernel: Vec<Spanned<Entry>>,
+}
+
+/// Reads the list of entries. Serde's own message for a single table, which `[kernel]` begins, would not say how a list is written.
+fn entries<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Spanned<Entry>>, D::Error> {
+    struct Entries;
+
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<Spanned<Entry>>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a list of tables, each of which begins with [[kernel]]")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            while let Some(entry) = list.next_element()? {
+                entries.push(entry);
+            }
+            Ok(entries)
+        }
+    }
+
+    deserializer.deserialize_seq(Entries)
 }
 
 #[derive(Deserialize)]
@@ -54,7 +79,7 @@ struct Entry {
     op: Option<String>,
     file: Option<String>,
     name: Option<String>,
-    targets: Option<Vec<String>>,
+    targets: Option<OneOrMore>,
     #[serde(default)]
     by_size: bool,
     #[serde(default)]
@@ -104,23 +129,19 @@ impl OneOrMore {
 /// The text is not a catalog, contains a setting that its op does not have, or asks for two bundles with the same name.
 pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<Unit>> {
     let table: Table = toml::from_str(&text.text).map_err(|error| {
-        Error::user(format!(
-            "'{}' is no catalog: {}",
-            text.name,
-            error.to_string().trim_end()
-        ))
+        let place = place(text, error.span().map_or(0, |span| span.start));
+        Error::user(format!("{place}: {}", error.message()))
     })?;
     let mut units: Vec<Unit> = Vec::new();
     let mut known = BTreeSet::new();
     for (index, entry) in table.kernel.iter().enumerate() {
-        let named = entry.op.as_deref().or(entry.file.as_deref()).unwrap_or_default();
+        let place = place(text, entry.span().start);
+        let entry = entry.get_ref();
+        let named = entry.op.as_deref().or(entry.file.as_deref());
+        let named = named.map_or_else(String::new, |named| format!(" ({named})"));
         let located = |error: Error| {
             let notes = error.notes().to_vec();
-            let error = Error::user(format!(
-                "'{}': kernel {} ({named}): {error}",
-                text.name,
-                index + 1
-            ));
+            let error = Error::user(format!("{place}: kernel {}{named}: {error}", index + 1));
             notes.into_iter().fold(error, Error::note)
         };
         let targets = targets(entry.targets.as_ref().or(table.targets.as_ref()), args).map_err(located)?;
@@ -151,7 +172,15 @@ pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<
     }
 }
 
-fn targets(names: Option<&Vec<String>>, args: &CompileArgs) -> Result<Vec<&'static Target>> {
+/// `kernels.toml:3:1`, the line and column of a byte of the text.
+fn place(text: &InputText, byte: usize) -> String {
+    let before = text.text.get(..byte).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+    format!("{}:{line}:{column}", text.name)
+}
+
+fn targets(names: Option<&OneOrMore>, args: &CompileArgs) -> Result<Vec<&'static Target>> {
     let Some(names) = names else {
         return Ok(args.target.clone());
     };
@@ -161,7 +190,7 @@ fn targets(names: Option<&Vec<String>>, args: &CompileArgs) -> Result<Vec<&'stat
             hint.into_iter().fold(Error::user(error.to_string()), Error::note)
         })
     };
-    let mut targets = names.iter().map(target).collect::<Result<Vec<_>>>()?;
+    let mut targets = names.all().iter().map(target).collect::<Result<Vec<_>>>()?;
     drop_repeated(&mut targets);
     match targets.is_empty() {
         true => Err(Error::user("expected targets to name at least one, got none")),
@@ -179,9 +208,16 @@ struct Source {
 impl Entry {
     fn sources(&self, folder: &Path) -> Result<Vec<Source>> {
         match (&self.op, &self.file) {
-            (Some(op), None) => self.presets(preset::find_op(op)?),
+            (Some(op), None) => {
+                let found = preset::find_op(op).map_err(|error| match ops::nearest(op) {
+                    Some(nearest) => error.note(format!("there is an op '{nearest}'")),
+                    None => error,
+                });
+                self.presets(found?)
+            }
             (None, Some(file)) => self.file(&folder.join(file)).map(|source| vec![source]),
-            _ => Err(Error::user("expected either op or file")),
+            (None, None) => Err(Error::user("expected either op or file, got neither")),
+            (Some(_), Some(_)) => Err(Error::user("expected either op or file, got both")),
         }
     }
 
@@ -210,6 +246,18 @@ impl Entry {
 
     /// One source for each shape and type.
     fn presets(&self, op: &'static NamedOp) -> Result<Vec<Source>> {
+        if let Some(name) = self
+            .of_op
+            .keys()
+            .find(|name| !known(op).any(|known| known == *name))
+        {
+            let known: Vec<&str> = known(op).collect();
+            return Err(Error::user(format!(
+                "'{name}' is nothing that {} has; it has {}",
+                op.mnemonic,
+                known.join(", ")
+            )));
+        }
         if self.shape.all().is_empty() {
             return Err(Error::user("expected a shape, such as \"m,4096\""));
         }
@@ -266,7 +314,13 @@ impl Entry {
     }
 }
 
-/// Applies the setting of an operand, attribute or result of the op.
+/// The names of an op's attributes, operands and results.
+fn known(op: &'static NamedOp) -> impl Iterator<Item = &'static str> {
+    let tensors = op.tensors().map(|tensor| tensor.name);
+    op.choices.iter().map(|choice| choice.name).chain(tensors)
+}
+
+/// Applies the setting of an operand, attribute or result of the op; another name says nothing.
 fn say(preset: &mut Preset, name: &str, value: &Value) -> Result<()> {
     let expected = |what: &str| Error::user(format!("expected {name} to be {what}, got {value}"));
     if let Some(choice) = preset.op.choices.iter().find(|choice| choice.name == name) {
@@ -296,21 +350,8 @@ fn say(preset: &mut Preset, name: &str, value: &Value) -> Result<()> {
             _ => return Err(expected("true, false or an element type")),
         };
         preset.tensors.insert(tensor.name, wanted);
-        return Ok(());
     }
-    let tensors = preset.op.tensors().map(|tensor| tensor.name);
-    let known: Vec<&str> = preset
-        .op
-        .choices
-        .iter()
-        .map(|choice| choice.name)
-        .chain(tensors)
-        .collect();
-    Err(Error::user(format!(
-        "'{name}' is nothing that {} has; it has {}",
-        preset.op.mnemonic,
-        known.join(", ")
-    )))
+    Ok(())
 }
 
 /// Refuses a name that could lead out of the catalog's folder.
@@ -341,6 +382,12 @@ mod tests {
     }
 
     #[test]
+    fn one_target_needs_no_list() {
+        let units = read("targets = \"sm_80\"\n[[kernel]]\nop = \"softmax\"\nshape = \"m,64\"").unwrap();
+        assert_eq!(units[0].options.target.name, "sm_80");
+    }
+
+    #[test]
     fn a_target_that_is_named_twice_is_compiled_for_once() {
         let units = read(
             "[[kernel]]\nop = \"softmax\"\nshape = \"m,64\"\ntargets = [\"sm_80\", \"sm_90a\", \"sm_80\"]",
@@ -359,20 +406,16 @@ mod tests {
                 .unwrap_or_default()
         };
         let found = refusal("shape = 7");
-        assert!(found.contains("line 3"), "{found}");
-        assert!(
-            found.ends_with("expected a string or a list of strings"),
-            "{found}"
-        );
+        assert_eq!(found, "kernels.toml:3:9: expected a string or a list of strings");
         let found = refusal("shape = \"m,64\"\ntargets = []");
         assert_eq!(
             found,
-            "'kernels.toml': kernel 1 (softmax): expected targets to name at least one, got none"
+            "kernels.toml:1:1: kernel 1 (softmax): expected targets to name at least one, got none"
         );
         let found = refusal("shape = \"m,64\"\ndevices = 0");
         assert_eq!(
             found,
-            "'kernels.toml': kernel 1 (softmax): expected devices to be at least 1, got 0"
+            "kernels.toml:1:1: kernel 1 (softmax): expected devices to be at least 1, got 0"
         );
     }
 
@@ -403,8 +446,23 @@ mod tests {
     fn what_is_no_catalog_is_refused_with_its_place() {
         for (text, part) in [
             ("", "'kernels.toml' asks for nothing"),
-            ("kernels = 1", "unknown field `kernels`"),
-            ("[[kernel]]", "kernel 1 (): expected either op or file"),
+            ("kernels = 1", "kernels.toml:1:1: unknown field `kernels`"),
+            (
+                "[kernel]\nop = \"softmax\"",
+                "expected a list of tables, each of which begins with [[kernel]]",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshapes = \"m,8\"",
+                "'shapes' is nothing that softmax has",
+            ),
+            (
+                "[[kernel]]",
+                "kernels.toml:1:1: kernel 1: expected either op or file, got neither",
+            ),
+            (
+                "\n[[kernel]]\nop = \"softmax\"\nfile = \"a.mlir\"",
+                "kernels.toml:2:1: kernel 1 (softmax): expected either op or file, got both",
+            ),
             (
                 "[[kernel]]\nop = \"rms\"\nshape = \"m,8\"",
                 "kernel 1 (rms): expected a named op, ",

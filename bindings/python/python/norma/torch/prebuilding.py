@@ -10,7 +10,7 @@ from pathlib import Path
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from norma import bundles
-from norma.compilation import files_of
+from norma.compilation import files_of, targets_of
 from norma.compiler import Compiler, Request
 from norma.torch import library, support
 from norma.torch.kernels import Written
@@ -34,7 +34,7 @@ def prebuild(folder: str | os.PathLike[str], targets: str | Sequence[str]) -> It
     Raises:
         CompilerNotFoundError: there is no compiler.
     """
-    mode = _Prebuild(Path(folder), (targets,) if isinstance(targets, str) else tuple(targets), Compiler.find())
+    mode = _Prebuild(Path(folder), targets_of(targets), Compiler.find())
     support.prebuilding += 1
     try:
         with mode:
