@@ -8,6 +8,7 @@
 mod access;
 mod affine;
 mod async_copy;
+mod buffer;
 mod bulk;
 mod cluster;
 mod covering;
@@ -49,6 +50,7 @@ use norma_dialects::{
 
 use crate::{
     mlir::{
+        address_space,
         conversion::{Conversion, ConversionBuilder, Rejection},
         diagnostic::Diagnostic,
         pass::{PassContext, PassResult},
@@ -155,11 +157,20 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
         if types::is_index(ty) || types::is_float8(ty) {
             Some(tile::llvm_element(ty, int))
         } else if types::is_memref(ty) {
-            Some(melior::dialect::llvm::r#type::pointer(cx.context(), 1))
+            Some(melior::dialect::llvm::r#type::pointer(
+                cx.context(),
+                address_space::GLOBAL,
+            ))
         } else if MemDescType::from_type(ty).is_some() || MBarrierType::from_type(ty).is_some() {
-            Some(melior::dialect::llvm::r#type::pointer(cx.context(), 3))
+            Some(melior::dialect::llvm::r#type::pointer(
+                cx.context(),
+                address_space::SHARED,
+            ))
         } else if TensorMapType::from_type(ty).is_some() {
-            Some(melior::dialect::llvm::r#type::pointer(cx.context(), 0))
+            Some(melior::dialect::llvm::r#type::pointer(
+                cx.context(),
+                address_space::GENERIC,
+            ))
         } else if types::is_tensor(ty) {
             tile::converted(ty, int)
         } else {
@@ -270,8 +281,8 @@ fn grid_dependency<'c, 'a>(
 
 fn dim<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
-    let axis = function::constant_index(op.operand(1)?).ok_or("expected a constant axis")?;
-    let size = params::Buffer::of(&e, op, op.operand(0)?)?.size(&e, axis as usize)?;
+    let axis = params::constant_index(op.operand(1)?).ok_or("expected a constant axis")?;
+    let size = buffer::Buffer::of(&e, op, op.operand(0)?)?.size(&e, axis as usize)?;
     b.replace(op, &[size]);
     Ok(())
 }

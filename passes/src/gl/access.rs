@@ -17,6 +17,7 @@ use norma_dialects::{
     op_name,
 };
 use norma_layout::LinearLayout;
+use norma_targets::REGISTER_BYTES;
 
 use crate::mlir::{pass::PassError, types, values::users};
 
@@ -49,8 +50,6 @@ pub struct Access<'c, 'a> {
 
 /// How many narrow reads the two reads of covering words have to replace to pay off.
 const WORTH_COVERING: i64 = 4;
-/// The least size of a word that is shifted, in bytes: one register.
-const SHORTEST_WORD: i64 = 4;
 
 impl<'c, 'a> Access<'c, 'a> {
     /// Returns the tile that `op` loads or stores and its addressing; `None` if `op` is no load, gather, store or scatter, or
@@ -233,7 +232,7 @@ impl<'c, 'a> Access<'c, 'a> {
             let vector = run.elements;
             let dims = run.divisors(vector, &self.indices, layout.rank());
             vector >= narrow * WORTH_COVERING
-                && vector * bytes >= SHORTEST_WORD
+                && vector * bytes >= REGISTER_BYTES
                 && address.alignment % (vector * bytes) == 0
                 && self.jumps_within(&address, &guards, run, vector, &dims).is_none()
         };
@@ -254,7 +253,7 @@ impl<'c, 'a> Access<'c, 'a> {
         let is_suitable = self.is_covered_by_words
             && address.runtime.is_empty()
             && vector > 1
-            && vector * bytes >= SHORTEST_WORD;
+            && vector * bytes >= REGISTER_BYTES;
         let tile = self.tile(layout, bytes);
         let run = tile
             .runs(&address)

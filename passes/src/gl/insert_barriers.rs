@@ -47,7 +47,7 @@ use norma_dialects::{
     },
     integer_of,
 };
-use norma_targets::WARP_SIZE;
+use norma_targets::{CTA_BARRIERS, WARP_SIZE};
 
 use crate::{
     gl::{
@@ -65,8 +65,8 @@ use crate::{
     table::{GlInsertBarriers, GlInsertBarriersStatistic},
 };
 
-/// Barriers of a CTA besides that of all threads, which is number 0 (PTX ISA, `barrier`).
-const NAMED_BARRIERS: i64 = 15;
+/// Barriers of a CTA besides that of all threads.
+const NAMED_BARRIERS: i64 = CTA_BARRIERS - 1;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlInsertBarriers>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {

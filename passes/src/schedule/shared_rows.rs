@@ -1,15 +1,12 @@
 //! Rows in shared memory: variants of schedules that bulk-copy there the rows that are needed again behind a reduction.
 
 use norma_dialects::norm::{CachePlace, CopyMechanism};
-use norma_targets::{ACCESS_BYTES, Feature, Target};
+use norma_targets::{ACCESS_BYTES, CP_ASYNC_BYTES, Feature, Target};
 
 use super::{
     facts::{Access, Facts},
     mapping::{Mapping, points_of_cta},
 };
-
-/// The fewest bytes that one `cp.async` copies (PTX ISA, `cp.async`); fewer go through registers.
-const SHORTEST_ASYNC_COPY: u64 = 4;
 
 /// Returns the variant of a mapping whose CTAs bulk-copy the rows that they hold, and need again behind a reduction, to shared
 /// memory, and read them from there in each phase; `None` if there are no such rows, or if they cannot be copied in bulk. All other
@@ -30,10 +27,12 @@ pub(super) fn brought(
     engine: CopyMechanism,
     of_interest: impl Fn(&Access) -> bool,
 ) -> Option<Mapping> {
+    let [.., shortest_async_copy] = CP_ASYNC_BYTES;
     let shortest = match engine {
-        CopyMechanism::CpAsync => SHORTEST_ASYNC_COPY,
-        _ => ACCESS_BYTES as u64,
-    };
+        CopyMechanism::CpAsync => shortest_async_copy,
+        _ => ACCESS_BYTES,
+    }
+    .unsigned_abs();
     let is_brought = |access: &&Access| {
         let in_rows = access.contiguous().is_some_and(|dim| {
             let dim = &facts.dims[dim];

@@ -1,5 +1,7 @@
 //! The end of threads and CTAs, and of a run in which nothing can go on.
 
+use norma_targets::WARPGROUP_WARPS;
+
 use super::access::{Spot, Target};
 use super::step::Turn;
 use super::warp::{LANES, State, Wait, Warp, lanes};
@@ -9,8 +11,7 @@ use crate::mbarrier::MBARRIER_BYTES;
 use crate::program::SiteId;
 use crate::race::Event;
 
-/// Warps of a warpgroup.
-const WARPGROUP: usize = 4;
+const WARPGROUP: usize = WARPGROUP_WARPS as usize;
 
 impl Machine<'_> {
     /// Handles the end of threads of a warp: checks what they leave behind, and wakes what waits for them.

@@ -16,7 +16,7 @@ use norma_dialects::{
     layout,
 };
 use norma_layout::LinearLayout;
-use norma_targets::{ACCESS_BYTES, WARP_SIZE};
+use norma_targets::{CP_ASYNC_BYTES, WARP_SIZE};
 
 use crate::mlir::{
     conversion::{ConversionBuilder, Rejection},
@@ -26,11 +26,11 @@ use crate::mlir::{
 
 use super::{
     access::{Access, Addresses},
+    buffer::Buffer,
     emit::{Emit, Value},
     form::Scalars,
     global::Vector,
     guards::{Guards, Predicate, Reach},
-    params::Buffer,
     shared::Places,
     threads,
     tile::{self, Tile},
@@ -43,9 +43,6 @@ pub(super) const WAIT: &str = "nvvm.cp.async.wait.group";
 
 /// The attribute of a wait: how many groups it leaves in flight.
 pub(super) const PENDING: &str = "n";
-
-/// The least number of bytes that `cp.async` moves (PTX ISA, `cp.async`).
-const LEAST_BYTES: usize = 4;
 
 /// Lowers `gl.async_copy`.
 pub(super) fn copy<'c, 'a>(
@@ -173,7 +170,7 @@ impl<'c, 'a> Pieces<'_, 'c, 'a> {
         for first in (0..registers).step_by(self.vector.count) {
             let count = self.vector.count;
             match self.guards.within(first, count)? {
-                Reach::Whole(predicate) if self.vector.bytes >= LEAST_BYTES => {
+                Reach::Whole(predicate) if CP_ASYNC_BYTES.contains(&(self.vector.bytes as i64)) => {
                     self.issue(first, self.bytes_if(predicate))?;
                 }
                 Reach::Whole(predicate) => through_registers.push((first, predicate)),
@@ -216,11 +213,11 @@ impl<'c, 'a> Pieces<'_, 'c, 'a> {
         }
     }
 
-    /// Issues one `cp.async`. A copy of 16 bytes bypasses L1 (`.cg`); other sizes have to go through it (`.ca`).
+    /// Issues one `cp.async`. A copy of the largest size bypasses L1 (`.cg`); the others have to go through it (`.ca`).
     fn issue(&self, first: usize, source_bytes: Option<Value<'c, 'a>>) -> Result<(), Diagnostic<'c>> {
         let e = self.e;
         let bytes = self.vector.bytes as i64;
-        let cache = if bytes == ACCESS_BYTES {
+        let cache = if bytes == CP_ASYNC_BYTES[0] {
             "#nvvm<load_cache_modifier cg>"
         } else {
             "#nvvm<load_cache_modifier ca>"

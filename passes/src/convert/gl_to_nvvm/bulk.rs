@@ -22,10 +22,10 @@ use crate::{
 
 use super::{
     access::Access,
+    buffer::Buffer,
     emit::{Emit, Value},
     form::Scalars,
     mbarrier,
-    params::Buffer,
 };
 
 /// Lowers `gl.bulk_load`, which one thread executes. Nothing is copied if `count` is 0, as the engine takes no empty copies.

@@ -8,6 +8,7 @@ use norma_dialects::gl::{ClusterArriveOp, RemoteStoreOp};
 use norma_layout::HardwareDim;
 
 use crate::mlir::{
+    address_space,
     comparison::IntegerPredicate,
     conversion::{ConversionBuilder, Rejection},
     diagnostic::Diagnostic,
@@ -22,9 +23,6 @@ use super::{
     tile::{self, Tile},
     words::Words,
 };
-
-/// The address space of the cluster's shared memory.
-const CLUSTER_SPACE: u32 = 7;
 
 /// Lowers `gl.cluster_rank`.
 pub(super) fn rank<'c, 'a>(
@@ -213,7 +211,7 @@ fn cluster_size<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>) -> Result<i6
 
 /// The same address in the shared memory of another CTA.
 fn in_cta<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>, rank: Value<'c, 'a>) -> Value<'c, 'a> {
-    let space = melior::dialect::llvm::r#type::pointer(e.b.context(), CLUSTER_SPACE);
+    let space = melior::dialect::llvm::r#type::pointer(e.b.context(), address_space::CLUSTER_SHARED);
     e.b.value("nvvm.mapa", &[pointer, rank], space)
 }
 

@@ -3,6 +3,7 @@
 
 use melior::ir::{Attribute, OperationRef, ValueLike, attribute::BoolAttribute};
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp};
+use norma_targets::MBARRIER_BYTES;
 
 use crate::{
     gl::steps,
@@ -16,9 +17,6 @@ use crate::{
 
 use super::emit::{Emit, Value};
 
-/// Bytes of an mbarrier (PTX ISA, "Size and alignment of the mbarrier object").
-const BYTES: i64 = 8;
-
 /// Lowers `gl.mbarrier_init`: every mbarrier of the array.
 pub(super) fn init<'c, 'a>(
     op: OperationRef<'c, 'a>,
@@ -30,7 +28,7 @@ pub(super) fn init<'c, 'a>(
     let ty = MBarrierType::from_type(init.barriers()?.r#type()).ok_or("expected mbarriers")?;
     let arrivals = e.i32(init.arrivals()?);
     for index in 0..ty.count() {
-        let barrier = e.constant_pointer(operands[0], e.int(8), index * BYTES);
+        let barrier = e.constant_pointer(operands[0], e.int(8), index * MBARRIER_BYTES);
         b.op("nvvm.mbarrier.init", &[barrier, arrivals], &[]);
     }
     b.erase(op);
@@ -148,13 +146,13 @@ pub(super) fn until<'c, 'a>(
     Ok(())
 }
 
-/// An mbarrier of an array; the index is i64.
+/// An mbarrier of an array, which lie side by side; the index is i64.
 pub(super) fn element<'c, 'a>(
     e: &Emit<'_, 'c, 'a>,
     array: Value<'c, 'a>,
     index: Value<'c, 'a>,
 ) -> Value<'c, 'a> {
-    e.element_pointer(array, e.int(64), index)
+    e.element_pointer(array, e.int(8 * MBARRIER_BYTES as u32), index)
 }
 
 /// The attributes of an op on an mbarrier that orders memory within the CTA.

@@ -24,11 +24,11 @@ use crate::{
 
 use super::{
     access::Access,
+    buffer::Stride,
     emit::{Emit, Value},
     form::Scalars,
     function,
     guards::{Predicate, Reach},
-    params::Stride,
     threads,
     tile::{self, Tile},
     words::Words,

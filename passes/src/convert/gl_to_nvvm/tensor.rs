@@ -12,9 +12,9 @@ use crate::mlir::{
 };
 
 use super::{
+    buffer::Buffer,
     emit::{Emit, Value},
     mbarrier,
-    params::Buffer,
 };
 
 /// The attributes of a parameter that holds a tensor map: 128 bytes by value, aligned to 64, which the copy engine reads where

@@ -3,6 +3,7 @@
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{CopyMechanism, HandOut, Level, ReduceOp};
+use norma_targets::{WARP_SIZE, WARPGROUP_WARPS};
 
 use super::{
     super::{mapping::Mapping, reason::Reason},
@@ -29,11 +30,10 @@ pub(super) fn check(
 /// Refuses registers that cannot be handed over: it takes whole warpgroups, and a number that the threads start with.
 fn check_registers(mapping: &Mapping) -> Result<(), Reason> {
     let warps = mapping.extent(Level::Warp);
-    if mapping.producer_warps != hand_over::WARPGROUP || warps % hand_over::WARPGROUP != 0 {
+    if mapping.producer_warps != WARPGROUP_WARPS || warps % WARPGROUP_WARPS != 0 {
         return Err(Reason::wrong(format!(
-            "expected a warpgroup of {} producer warps and whole warpgroups of consumers for producer_registers, got {} and {warps} \
-             warps",
-            hand_over::WARPGROUP,
+            "expected a warpgroup of {WARPGROUP_WARPS} producer warps and whole warpgroups of consumers for producer_registers, got {} \
+             and {warps} warps",
             mapping.producer_warps
         )));
     }
@@ -83,7 +83,7 @@ fn check_groups(mapping: &Mapping) -> Result<(), Reason> {
             "consumer_groups in a cluster; supported: CTAs on their own",
         ));
     }
-    if mapping.threads() == norma_targets::WARP_SIZE && mapping.extent(Level::Lane) == 1 {
+    if mapping.threads() == WARP_SIZE && mapping.extent(Level::Lane) == 1 {
         return Err(Reason::unsupported(
             "consumer_groups of single threads; supported: tiles over lanes or warps",
         ));
