@@ -103,7 +103,7 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
         beside.erase(of_copy.ops[position]);
     }
     drop_dead(copy)?;
-    let left_of_copy = drop_unused(copy)?;
+    let kept_by_copy = drop_unused(copy)?;
 
     for ((position, result), scratch) in results.iter().zip(&scratch) {
         scratch.write(kernel, space.ops[*position].result(*result)?.into())?;
@@ -112,11 +112,11 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
         beside.erase(space.ops[position]);
     }
     drop_dead(kernel)?;
-    let left = match kernel.schedule() {
+    let kept = match kernel.schedule() {
         Some(schedule) => respread(kernel, Mapping::of(schedule)?)?,
         None => drop_unused(kernel)?,
     };
-    let kernels = [(kernel.sym_name()?.to_owned(), left), (name, left_of_copy)];
+    let kernels = [(kernel.sym_name()?.to_owned(), kept), (name, kept_by_copy)];
     add_launches(made, kernel, space.buffers.len(), &scratch, &kernels)?;
     Ok(Some(copy))
 }
