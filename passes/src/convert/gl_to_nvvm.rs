@@ -51,7 +51,8 @@ use norma_dialects::{
 use crate::{
     mlir::{
         address_space,
-        conversion::{Conversion, ConversionBuilder, Rejection},
+        builder::Builder,
+        conversion::{Conversion, Rejection},
         diagnostic::Diagnostic,
         pass::{PassContext, PassResult},
         types, walk,
@@ -62,11 +63,8 @@ use crate::{
 use emit::{Emit, Value};
 
 /// A pattern: the op, its converted operands, and a builder before the op.
-type Pattern = for<'c, 'a> fn(
-    OperationRef<'c, 'a>,
-    &[Value<'c, 'a>],
-    &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>>;
+type Pattern =
+    for<'c, 'a> fn(OperationRef<'c, 'a>, &[Value<'c, 'a>], &Builder<'c, 'a>) -> Result<(), Rejection<'c>>;
 
 const PATTERNS: [(&str, Pattern); 52] = [
     ("gl.load", global::load),
@@ -207,7 +205,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     for name in elementwise_names(module) {
         conversion.pattern(name, elementwise::elementwise);
     }
-    conversion.apply_partial(module)?;
+    conversion.apply(module)?;
     for kernel in walk::named(module, "llvm.func") {
         partitions::count_threads_from_partitions(kernel)?;
         empty_groups::erase(walk::entry_block(kernel)?)?;
@@ -253,7 +251,7 @@ fn reject_unsupported<'c>(kernel: OperationRef<'c, '_>) -> Result<(), Diagnostic
     Ok(())
 }
 
-fn block_id<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> Result<(), Rejection<'c>> {
+fn block_id<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let dimension = op.attribute("dimension")?.to_string();
     if !dimension.contains('x') {
@@ -271,7 +269,7 @@ fn block_id<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> 
 fn grid_dependency<'c, 'a>(
     op: OperationRef<'c, 'a>,
     action: &str,
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let kind = Attribute::parse(b.context(), &format!("#nvvm<grid_dep_action {action}>"))
         .ok_or("expected an action of a dependent launch")?;
@@ -279,7 +277,7 @@ fn grid_dependency<'c, 'a>(
     Ok(())
 }
 
-fn dim<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> Result<(), Rejection<'c>> {
+fn dim<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let axis = params::constant_index(op.operand(1)?).ok_or("expected a constant axis")?;
     let size = buffer::Buffer::of(&e, op, op.operand(0)?)?.size(&e, axis as usize)?;

@@ -18,11 +18,7 @@ use norma_dialects::{
 use norma_layout::LinearLayout;
 use norma_targets::{CP_ASYNC_BYTES, WARP_SIZE};
 
-use crate::mlir::{
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-    walk,
-};
+use crate::mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnostic, walk};
 
 use super::{
     access::{Access, Addresses},
@@ -48,7 +44,7 @@ pub(super) const PENDING: &str = "n";
 pub(super) fn copy<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let copy = AsyncCopyOp::from_op(op).ok_or("expected gl.async_copy")?;
@@ -111,19 +107,13 @@ pub(super) fn copy<'c, 'a>(
 }
 
 /// Lowers `gl.async_commit`.
-pub(super) fn commit<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn commit<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     b.replace_by(op, COMMIT, &[]);
     Ok(())
 }
 
 /// Lowers `gl.async_wait`.
-pub(super) fn wait<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn wait<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let wait = AsyncWaitOp::from_op(op).ok_or("expected gl.async_wait")?;
     let pending = IntegerAttribute::new(Emit::new(b).int(32), wait.pending()?);
     b.replace_by(op, WAIT, &[(PENDING, pending.into())]);

@@ -21,10 +21,7 @@ use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
 use norma_layout::{HardwareDim, LinearLayout};
 use norma_targets::ACCESS_BYTES;
 
-use crate::mlir::{
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-};
+use crate::mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnostic};
 
 use super::{
     access::{Access, Addresses},
@@ -41,7 +38,7 @@ use super::{
 pub(super) fn load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let load = LoadOp::from_op(op).ok_or("expected gl.load")?;
@@ -255,7 +252,7 @@ impl<'c, 'a> Loads<'_, 'c, 'a> {
 pub(super) fn store<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let store = StoreOp::from_op(op).ok_or("expected gl.store")?;

@@ -8,9 +8,7 @@ use norma_targets::MBARRIER_BYTES;
 use crate::{
     gl::steps,
     mlir::{
-        comparison::IntegerPredicate,
-        conversion::{ConversionBuilder, Rejection},
-        diagnostic::Diagnostic,
+        builder::Builder, comparison::IntegerPredicate, conversion::Rejection, diagnostic::Diagnostic,
         region, walk,
     },
 };
@@ -21,7 +19,7 @@ use super::emit::{Emit, Value};
 pub(super) fn init<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let init = MBarrierInitOp::from_op(op).ok_or("expected gl.mbarrier_init")?;
@@ -36,10 +34,7 @@ pub(super) fn init<'c, 'a>(
 }
 
 /// Lowers `gl.fence_mbarrier_init`.
-pub(super) fn fence_init<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn fence_init<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     b.replace_by(op, "nvvm.fence.mbarrier.init", &[]);
     Ok(())
 }
@@ -48,7 +43,7 @@ pub(super) fn fence_init<'c, 'a>(
 pub(super) fn expect<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let [array, index, bytes] = operands else {
@@ -71,7 +66,7 @@ pub(super) fn expect<'c, 'a>(
 pub(super) fn arrive<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     MBarrierArriveOp::from_op(op).ok_or("expected gl.mbarrier_arrive")?;
@@ -109,7 +104,7 @@ pub(super) fn arrive_at<'c, 'a>(e: &Emit<'_, 'c, 'a>, barrier: Value<'c, 'a>) ->
 pub(super) fn wait<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     MBarrierWaitOp::from_op(op).ok_or("expected gl.mbarrier_wait")?;
@@ -131,8 +126,8 @@ pub(super) fn until<'c, 'a>(
     let parity = b.value("arith.extui", &[parity], e.int(32));
     let attributes = ordered(e)?;
     let regions = [(); 2].map(|()| region::of_block(&[]));
-    let turn = b.op_with("scf.while", &[], &[], &[], regions.into());
-    b.within(turn, walk::entry_block(turn)?, || {
+    let polling = b.op_with("scf.while", &[], &[], &[], regions.into());
+    b.within(polling, walk::entry_block(polling)?, || {
         let done = b.value_with(
             "nvvm.mbarrier.try_wait",
             &[barrier, parity],
@@ -142,7 +137,7 @@ pub(super) fn until<'c, 'a>(
         let again = e.xori(done, e.bool(true));
         b.op("scf.condition", &[again], &[]);
     });
-    b.within(turn, steps::body(turn)?, || b.op("scf.yield", &[], &[]));
+    b.within(polling, steps::body(polling)?, || b.op("scf.yield", &[], &[]));
     Ok(())
 }
 

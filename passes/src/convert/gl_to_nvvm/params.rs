@@ -118,10 +118,7 @@ fn dynamic_strides(buffer: Type<'_>) -> impl Iterator<Item = i64> {
 /// The dynamic outermost sizes of buffers that a load with an alignment reads: it reads whole words up to the buffer's end.
 fn outermost_sizes_of_loads<'c>(kernel: OperationRef<'c, '_>) -> Result<Vec<BufferAxis>, PassError<'c>> {
     let mut sizes = Vec::new();
-    for load in walk::named(kernel, LoadOp::NAME)
-        .into_iter()
-        .filter_map(LoadOp::from_op)
-    {
+    for load in walk::all(kernel, LoadOp::from_op) {
         let buffer = load.buffer()?;
         let outermost = types::shape(buffer.r#type()).and_then(|shape| shape.first().copied());
         if let (Some(_), Some(None), Ok(argument)) =
@@ -168,10 +165,7 @@ pub(super) fn constant_index(value: Value<'_, '_>) -> Option<i64> {
 /// The tensor maps of a kernel, each as its buffer and its box.
 fn tensor_maps<'c>(kernel: OperationRef<'c, '_>) -> Result<BTreeSet<(i64, Vec<i64>)>, PassError<'c>> {
     let mut maps = BTreeSet::new();
-    for map in walk::named(kernel, TensorMapOp::NAME)
-        .into_iter()
-        .filter_map(TensorMapOp::from_op)
-    {
+    for map in walk::all(kernel, TensorMapOp::from_op) {
         let location = map.op().location();
         let buffer = BlockArgument::try_from(map.buffer()?)
             .map_err(|_| Diagnostic::unsupported(location, "expected the tensor map of a kernel argument"))?;
