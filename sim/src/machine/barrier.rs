@@ -8,7 +8,7 @@
 //! happens before what another does after it has waited.
 
 use super::cluster::{BARRIERS, Barrier, BarrierResult, ClusterBarrier, Cta};
-use super::step::{Flow, Turn};
+use super::step::{Flow, Step};
 use super::thread::Knowledge;
 use super::warp::{LANES, Wait, lanes};
 use super::{At, Machine};
@@ -39,9 +39,9 @@ impl Barrier {
 
 impl Machine<'_> {
     /// Waits for the rest of the warp if the instruction is `.aligned`: all live threads must execute it together.
-    fn together(&mut self, turn: Turn, aligned: bool) -> Result<(), Flow> {
-        let live = self.warp(turn.at).live();
-        if aligned && live & !turn.mask != 0 {
+    fn together(&mut self, step: Step, aligned: bool) -> Result<(), Flow> {
+        let live = self.warp(step.at).live();
+        if aligned && live & !step.mask != 0 {
             return Err(Flow::Wait(Wait::Lanes(live)));
         }
         Ok(())
@@ -49,45 +49,45 @@ impl Machine<'_> {
 
     /// The lanes of a turn that execute their instruction at once: at a barrier of the CTA without `.aligned` those that
     /// name the same barrier and thread count as the first lane, elsewhere all.
-    pub(super) fn lanes_at_once(&self, turn: Turn) -> u32 {
-        match self.kernel.code[turn.pc as usize] {
+    pub(super) fn lanes_at_once(&self, step: Step) -> u32 {
+        match self.kernel.code[step.pc as usize] {
             Instruction::Barrier {
                 id,
                 threads,
                 aligned: false,
                 ..
-            } => self.lanes_alike(turn, id) & self.lanes_alike(turn, threads),
-            _ => turn.mask,
+            } => self.lanes_alike(step, id) & self.lanes_alike(step, threads),
+            _ => step.mask,
         }
     }
 
     /// The lanes of a turn that have the value of the first lane in the low 32 bits of an operand.
-    fn lanes_alike(&self, turn: Turn, operand: Option<Register>) -> u32 {
+    fn lanes_alike(&self, step: Step, operand: Option<Register>) -> u32 {
         let Some(register) = operand else {
-            return turn.mask;
+            return step.mask;
         };
-        let first = turn.mask.trailing_zeros() as usize;
-        self.lanes_where(turn, |warp, lane| {
+        let first = step.mask.trailing_zeros() as usize;
+        self.lanes_where(step, |warp, lane| {
             warp.lane(register, lane) as u32 == warp.lane(register, first) as u32
         })
     }
 
     pub(super) fn cta_barrier(
         &mut self,
-        turn: Turn,
+        step: Step,
         kind: BarrierKind,
         id: Option<Register>,
         threads: Option<Register>,
         aligned: bool,
     ) -> Flow {
-        if let Err(flow) = self.together(turn, aligned) {
+        if let Err(flow) = self.together(step, aligned) {
             return flow;
         }
-        if self.lanes_alike(turn, id) & self.lanes_alike(turn, threads) != turn.mask {
+        if self.lanes_alike(step, id) & self.lanes_alike(step, threads) != step.mask {
             let message = "is .aligned, but not all lanes of the warp name the same barrier and thread count";
             self.find(
                 FindingKind::BadBarrier,
-                turn,
+                step,
                 None,
                 message.to_owned(),
                 Vec::new(),
@@ -96,15 +96,15 @@ impl Machine<'_> {
         }
         let (all, site) = (
             self.block_threads().div_ceil(LANES as u32) * LANES as u32,
-            self.site(turn),
+            self.site(step),
         );
-        let warp = self.warp(turn.at);
-        let first = turn.mask.trailing_zeros() as usize;
+        let warp = self.warp(step.at);
+        let first = step.mask.trailing_zeros() as usize;
         let uniform = |register: Option<Register>| register.map(|register| warp.lane(register, first) as u32);
         let (id, expected) = (uniform(id).unwrap_or(0), uniform(threads));
         if id >= BARRIERS {
             let message = format!("names barrier {id}, expected 0 to {}", BARRIERS - 1);
-            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            self.find(FindingKind::BadBarrier, step, None, message, Vec::new());
             return Flow::Next;
         }
         if let Some(expected) = expected
@@ -112,20 +112,20 @@ impl Machine<'_> {
         {
             let message =
                 format!("expects {expected} threads, and a CTA of {all} needs a multiple of 32 up to that");
-            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            self.find(FindingKind::BadBarrier, step, None, message, Vec::new());
             return Flow::Next;
         }
-        let indices: Vec<u32> = lanes(turn.mask)
-            .map(|lane| self.thread_index(turn.at, lane) as u32)
+        let indices: Vec<u32> = lanes(step.mask)
+            .map(|lane| self.thread_index(step.at, lane) as u32)
             .collect();
         let set = match kind {
             BarrierKind::Reduce { predicate, .. } => self
-                .lanes_where(turn, |warp, lane| warp.lane(predicate, lane) != 0)
+                .lanes_where(step, |warp, lane| warp.lane(predicate, lane) != 0)
                 .count_ones(),
             _ => 0,
         };
-        let cluster = &mut self.clusters[turn.at.cluster];
-        let cta = &mut cluster.ctas[turn.at.cta];
+        let cluster = &mut self.clusters[step.at.cluster];
+        let cta = &mut cluster.ctas[step.at.cta];
         let barrier = &mut cta.barriers[id as usize];
         if barrier.arrived.is_empty() {
             (barrier.expected, barrier.site) = (expected, site);
@@ -136,7 +136,7 @@ impl Machine<'_> {
             Some(format!(
                 "expects {other} threads at barrier {id}, which waits for {first}"
             ))
-        } else if barrier.arrived[turn.at.warp] & turn.mask != 0 {
+        } else if barrier.arrived[step.at.warp] & step.mask != 0 {
             Some(format!(
                 "arrives again at barrier {id}, which still waits for other threads"
             ))
@@ -146,10 +146,10 @@ impl Machine<'_> {
         if let Some(message) = fault {
             let first = barrier.site;
             let notes = vec![self.note(first, "arrived there first")];
-            self.find(FindingKind::BadBarrier, turn, None, message, notes);
+            self.find(FindingKind::BadBarrier, step, None, message, notes);
             return Flow::Next;
         }
-        barrier.arrived[turn.at.warp] |= turn.mask;
+        barrier.arrived[step.at.warp] |= step.mask;
         barrier.set += set;
         for index in &indices {
             let thread = &mut cluster.threads[*index as usize];
@@ -160,12 +160,12 @@ impl Machine<'_> {
         if waits {
             barrier.waiting.extend(&indices);
             barrier.results.push(BarrierResult {
-                warp: turn.at.warp,
-                mask: turn.mask,
+                warp: step.at.warp,
+                mask: step.mask,
                 kind,
             });
         }
-        if self.end_barrier(turn.at, id) {
+        if self.end_barrier(step.at, id) {
             return Flow::Next;
         }
         match waits {
@@ -215,15 +215,15 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn cluster_arrive(&mut self, turn: Turn, release: bool, aligned: bool) -> Flow {
-        if let Err(flow) = self.together(turn, aligned) {
+    pub(super) fn cluster_arrive(&mut self, step: Step, release: bool, aligned: bool) -> Flow {
+        if let Err(flow) = self.together(step, aligned) {
             return flow;
         }
-        let indices = self.threads_of(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let indices = self.threads_of(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         if indices.iter().any(|index| cluster.barrier.pending[*index]) {
             let message = "arrives again without having waited".to_owned();
-            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            self.find(FindingKind::BadBarrier, step, None, message, Vec::new());
             return Flow::Next;
         }
         for index in indices {
@@ -246,7 +246,7 @@ impl Machine<'_> {
             cluster.barrier.pending[index] = true;
             cluster.barrier.arrival[index] = cluster.barrier.generation;
         }
-        self.end_cluster_barrier(turn.at.cluster);
+        self.end_cluster_barrier(step.at.cluster);
         Flow::Next
     }
 
@@ -287,15 +287,15 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn cluster_wait(&mut self, turn: Turn, acquire: bool, aligned: bool) -> Flow {
-        if let Err(flow) = self.together(turn, aligned) {
+    pub(super) fn cluster_wait(&mut self, step: Step, acquire: bool, aligned: bool) -> Flow {
+        if let Err(flow) = self.together(step, aligned) {
             return flow;
         }
-        let indices = self.threads_of(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let indices = self.threads_of(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         if indices.iter().any(|index| !cluster.barrier.pending[*index]) {
             let message = "waits without having arrived".to_owned();
-            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            self.find(FindingKind::BadBarrier, step, None, message, Vec::new());
             return Flow::Next;
         }
         let generation = cluster.barrier.generation;
