@@ -54,10 +54,7 @@ pub(crate) fn run<'c>(
     cx: &PassContext<'c, NormSplitReductions>,
 ) -> PassResult<'c> {
     let mut made = Made::of(module)?;
-    for kernel in walk::named(module, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(module, KernelOp::from_op) {
         // Each round splits one dim; the kernel that is left may have another.
         while let Some(split) = Split::of(kernel)? {
             split.apply(&mut made)?;

@@ -193,7 +193,7 @@ fn beside(
         let dim = &facts.dims[dim];
         points <= dim.extent.next_power_of_two() || (others.warps == 1 && !dim.is_known)
     };
-    let next = run_goes_on(facts, first).filter(|_| has_most_lanes);
+    let next = next_dim_of_run(facts, first).filter(|_| has_most_lanes);
     let mut all = Vec::new();
     for second in seconds {
         let Some(second) = *second else {
@@ -232,8 +232,8 @@ fn beside(
     all
 }
 
-/// Returns the dim along which runs along `dim` continue in memory.
-fn run_goes_on(facts: &Facts, dim: usize) -> Option<usize> {
+/// Returns the dim along which the runs of elements along `dim` continue in memory; `None` if they end with it.
+fn next_dim_of_run(facts: &Facts, dim: usize) -> Option<usize> {
     let run = facts.lead()?.run(&facts.dims);
     let place = run.iter().position(|of_run| *of_run == dim)?;
     run.get(place + 1).copied()

@@ -11,17 +11,17 @@ use super::{
 /// Returns the variant of a mapping whose CTAs bulk-copy the rows that they hold, and need again behind a reduction, to shared
 /// memory, and read them from there in each phase; `None` if there are no such rows, or if they cannot be copied in bulk. All other
 /// reads come from the caches when they are needed: held beside the row they would occupy the registers that it leaves free.
-pub fn held(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> {
+pub fn bulk_copied(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> {
     if !target.has(Feature::BulkCopy) || mapping.aligned_dim.is_some() || mapping.looped_dims() > 0 {
         return None;
     }
-    let held = brought(facts, mapping, CopyMechanism::Bulk, |_| true)?;
-    (bytes(facts, &held) <= u64::from(target.shared_per_cta)).then_some(held)
+    let variant = copied(facts, mapping, CopyMechanism::Bulk, |_| true)?;
+    (bytes(facts, &variant) <= u64::from(target.shared_per_cta)).then_some(variant)
 }
 
-/// Returns the variant of a mapping that brings to shared memory, by `engine`, those reads that satisfy `of_interest`, are needed again
+/// Returns the variant of a mapping that copies to shared memory, by `engine`, those reads that satisfy `of_interest`, are needed again
 /// behind a reduction, and lie in rows that the engine copies without single elements; `None` if there are none.
-pub(super) fn brought(
+pub(super) fn copied(
     facts: &Facts,
     mapping: &Mapping,
     engine: CopyMechanism,
@@ -33,7 +33,7 @@ pub(super) fn brought(
         _ => ACCESS_BYTES,
     }
     .unsigned_abs();
-    let is_brought = |access: &&Access| {
+    let is_copied = |access: &&Access| {
         let in_rows = access.contiguous().is_some_and(|dim| {
             let dim = &facts.dims[dim];
             access.vector * access.bytes >= shortest && access.vector <= dim.extent && dim.is_known
@@ -41,7 +41,7 @@ pub(super) fn brought(
         !access.is_write && !access.is_indirect && access.is_reused && in_rows && of_interest(access)
     };
     let mut keep = vec![CachePlace::None; facts.buffers];
-    for access in facts.accesses.iter().filter(is_brought) {
+    for access in facts.accesses.iter().filter(is_copied) {
         keep[access.buffer] = CachePlace::Shared;
     }
     keep.contains(&CachePlace::Shared).then(|| Mapping {

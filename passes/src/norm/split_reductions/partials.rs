@@ -21,7 +21,7 @@ use crate::{
     },
     norm::{
         kernel_copy::copy_kernel,
-        merge_reductions::{Meeting, Partition, merge_groups},
+        merge_reductions::{Combination, Partition, merge_groups},
     },
 };
 
@@ -87,7 +87,7 @@ pub(in crate::norm) fn merge<'c>(kernel: KernelOp<'c, '_>, part: usize) -> PassR
             let (parts, within) = lead.dims().into_iter().partition::<Vec<_>, _>(is_part);
             (!parts.is_empty()).then_some(Partition {
                 within,
-                meetings: vec![Meeting::Together(parts)],
+                combinations: vec![Combination::AsTuples(parts)],
             })
         },
     )?;

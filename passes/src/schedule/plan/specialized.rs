@@ -126,7 +126,7 @@ fn check_turns(
     };
     let accumulated = (0..space.ops.len()).filter(|position| over_loop(space.ops[*position]));
     let accumulated = accumulated.collect::<Vec<_>>();
-    let goes_on = |op: &OperationRef<'_, '_>| {
+    let is_in_second_loop = |op: &OperationRef<'_, '_>| {
         let varies = op.operands().any(|value| space.dims_of(value).contains(&looped));
         let waits = op.operands().any(|value| {
             let reductions = space.waits_for(value);
@@ -134,7 +134,7 @@ fn check_turns(
         });
         varies && waits
     };
-    if space.ops.iter().any(goes_on) {
+    if space.ops.iter().any(is_in_second_loop) {
         return Err(Reason::unsupported(format!(
             "consumer_groups where a second loop over dim {looped} needs what the first one has reduced; supported: one loop"
         )));
