@@ -5,7 +5,8 @@ use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
     super::{cluster_room, facts::Facts, mapping::Mapping, rings, rows_in_shared_memory},
-    ACCESSES_PER_STEP, Extent, finish, next_dim_of_run, powers, prefetching, registers_along,
+    ACCESSES_PER_STEP, Extent, add_mappings, next_dim_of_run, powers, registers_along,
+    variants::prefetching,
 };
 
 /// CTAs on each SM in walks by clusters. Through rings, LayerNorm's gradient over 8192 columns in clusters of two reaches 3695 GB/s
@@ -78,7 +79,7 @@ fn along_row(
         let mut tile = within.to_vec();
         tile[first] = Extent { registers, ..along };
         let mut mappings = Vec::new();
-        finish(facts, target, &tile, &mut mappings);
+        add_mappings(facts, target, &tile, &mut mappings);
         // A row that fits in L1 is reread faster from there: RMSNorm by hand at 65536 columns, 128 KB, reached 4244 GB/s from L1,
         // and 4105 from the shared memory of a cluster; at 131072 columns 3766 and 4146 (H200).
         let held = mappings
@@ -162,7 +163,7 @@ fn across_runs(
                 if let Some(next) = next {
                     tile[next].lanes = lanes_of_next;
                 }
-                finish(facts, target, &tile, all);
+                add_mappings(facts, target, &tile, all);
             }
         }
     }
