@@ -28,7 +28,8 @@ use melior::{
     ir::{Location, OperationRef, Type, TypeLike, Value, operation::OperationLike},
 };
 use mlir_sys::{
-    MlirOperation, MlirRewriterBase, MlirType, MlirValue, mlirLocationUnknownGet, mlirTypeGetContext,
+    MlirOperation, MlirRewriterBase, MlirStringRef, MlirType, MlirValue, mlirLocationUnknownGet,
+    mlirTypeGetContext,
 };
 
 use ffi::*;
@@ -191,18 +192,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
         name: &str,
         legality: impl for<'a> Fn(OperationRef<'c, 'a>) -> bool + 'p,
     ) -> &mut Self {
-        let callback = self.callback(Box::new(legality) as Box<Legality<'c, 'p>>);
-        // SAFETY: the callback's box does not move and outlives the conversion's use of it.
-        unsafe {
-            normaConversionSetDynamicOp(
-                self.raw,
-                StringRef::new(name).to_raw(),
-                is_legal,
-                pointer(&callback),
-            );
-        }
-        self.legalities.push(callback);
-        self
+        self.legal_if(name, Box::new(legality), normaConversionSetDynamicOp)
     }
 
     /// Makes an op of the dialect legal if `legality` holds for it.
@@ -211,16 +201,25 @@ impl<'c, 'p> Conversion<'c, 'p> {
         name: &str,
         legality: impl for<'a> Fn(OperationRef<'c, 'a>) -> bool + 'p,
     ) -> &mut Self {
-        let callback = self.callback(Box::new(legality) as Box<Legality<'c, 'p>>);
+        self.legal_if(name, Box::new(legality), normaConversionSetDynamicDialect)
+    }
+
+    fn legal_if(
+        &mut self,
+        name: &str,
+        legality: Box<Legality<'c, 'p>>,
+        set: unsafe extern "C" fn(*mut c_void, MlirStringRef, RawLegality, *mut c_void),
+    ) -> &mut Self {
+        let callback = self.callback(legality);
         // SAFETY: the callback's box does not move and outlives the conversion's use of it.
         unsafe {
-            normaConversionSetDynamicDialect(
+            set(
                 self.raw,
                 StringRef::new(name).to_raw(),
                 is_legal,
                 pointer(&callback),
-            );
-        }
+            )
+        };
         self.legalities.push(callback);
         self
     }
