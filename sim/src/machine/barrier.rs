@@ -13,7 +13,7 @@ use super::thread::Knowledge;
 use super::warp::{LANES, Wait, lanes};
 use super::{At, Machine};
 use crate::finding::FindingKind;
-use crate::program::{BarrierKind, BarrierReduceOp, Instruction, Register};
+use crate::program::{BarrierKind, BarrierReduceOp, Instruction, Register, SiteId};
 
 impl ClusterBarrier {
     pub fn new(threads: usize) -> Self {
@@ -47,7 +47,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The lanes of a turn that execute their instruction at once: at a barrier of the CTA without `.aligned` those that
+    /// The lanes of a step that execute their instruction at once: at a barrier of the CTA without `.aligned` those that
     /// name the same barrier and thread count as the first lane, elsewhere all.
     pub(super) fn lanes_at_once(&self, step: Step) -> u32 {
         match self.kernel.code[step.pc as usize] {
@@ -61,7 +61,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The lanes of a turn that have the value of the first lane in the low 32 bits of an operand.
+    /// The lanes of a step that have the value of the first lane in the low 32 bits of an operand.
     fn lanes_alike(&self, step: Step, operand: Option<Register>) -> u32 {
         let Some(register) = operand else {
             return step.mask;
@@ -72,6 +72,7 @@ impl Machine<'_> {
         })
     }
 
+    /// Arrives at a barrier of the CTA, by default number 0 for all threads, and waits there unless `kind` is an arrival alone.
     pub(super) fn cta_barrier(
         &mut self,
         step: Step,
@@ -83,38 +84,68 @@ impl Machine<'_> {
         if let Err(flow) = self.together(step, aligned) {
             return flow;
         }
-        if self.lanes_alike(step, id) & self.lanes_alike(step, threads) != step.mask {
-            let message = "is .aligned, but not all lanes of the warp name the same barrier and thread count";
-            self.find(
-                FindingKind::BadBarrier,
-                step,
-                None,
-                message.to_owned(),
-                Vec::new(),
-            );
+        let bad = |machine: &mut Self, message: String, notes| {
+            machine.find(FindingKind::BadBarrier, step, None, message, notes);
+            Flow::Next
+        };
+        let (id, expected) = match self.barrier_operands(step, id, threads) {
+            Ok(operands) => operands,
+            Err(message) => return bad(self, message, Vec::new()),
+        };
+        if let Err((site, message)) = self.arrive_at_barrier(step, kind, id, expected) {
+            let notes = vec![self.note(site, "arrived there first")];
+            return bad(self, message, notes);
+        }
+        if self.end_barrier(step.at, id) || kind == BarrierKind::Arrive {
             return Flow::Next;
         }
-        let (all, site) = (
-            self.block_threads().div_ceil(LANES as u32) * LANES as u32,
-            self.site(step),
-        );
+        Flow::WaitBehind(Wait::Barrier(id))
+    }
+
+    /// The threads of the CTA, in whole warps, as barriers count them.
+    fn threads_at_barriers(&self) -> u32 {
+        self.block_threads().next_multiple_of(LANES as u32)
+    }
+
+    /// The number of a barrier, and how many threads it expects, if an operand says so. What is wrong with them is an error.
+    fn barrier_operands(
+        &mut self,
+        step: Step,
+        id: Option<Register>,
+        threads: Option<Register>,
+    ) -> Result<(u32, Option<u32>), String> {
+        if self.lanes_alike(step, id) & self.lanes_alike(step, threads) != step.mask {
+            return Err(
+                "is .aligned, but not all lanes of the warp name the same barrier and thread count"
+                    .to_owned(),
+            );
+        }
+        let all = self.threads_at_barriers();
         let warp = self.warp(step.at);
         let first = step.mask.trailing_zeros() as usize;
         let uniform = |register: Option<Register>| register.map(|register| warp.lane(register, first) as u32);
         let (id, expected) = (uniform(id).unwrap_or(0), uniform(threads));
         if id >= BARRIERS {
-            let message = format!("names barrier {id}, expected 0 to {}", BARRIERS - 1);
-            self.find(FindingKind::BadBarrier, step, None, message, Vec::new());
-            return Flow::Next;
+            return Err(format!("names barrier {id}, expected 0 to {}", BARRIERS - 1));
         }
-        if let Some(expected) = expected
-            && (expected == 0 || expected % LANES as u32 != 0 || expected > all)
-        {
-            let message =
-                format!("expects {expected} threads, and a CTA of {all} needs a multiple of 32 up to that");
-            self.find(FindingKind::BadBarrier, step, None, message, Vec::new());
-            return Flow::Next;
+        match expected {
+            Some(expected) if expected == 0 || expected % LANES as u32 != 0 || expected > all => Err(
+                format!("expects {expected} threads, and a CTA of {all} needs a multiple of 32 up to that"),
+            ),
+            _ => Ok((id, expected)),
         }
+    }
+
+    /// Notes the arrival of a group of threads at a barrier, and what they have released. If it does not fit those that have arrived
+    /// before, the error says where they did and why.
+    fn arrive_at_barrier(
+        &mut self,
+        step: Step,
+        kind: BarrierKind,
+        id: u32,
+        expected: Option<u32>,
+    ) -> Result<(), (SiteId, String)> {
+        let (all, site) = (self.threads_at_barriers(), self.site(step));
         let indices: Vec<u32> = lanes(step.mask)
             .map(|lane| self.thread_index(step.at, lane) as u32)
             .collect();
@@ -131,23 +162,14 @@ impl Machine<'_> {
             (barrier.expected, barrier.site) = (expected, site);
             barrier.arrived = vec![0; cta.warps.len()];
         }
-        let fault = if barrier.expected.unwrap_or(all) != expected.unwrap_or(all) {
-            let (first, other) = (barrier.expected.unwrap_or(all), expected.unwrap_or(all));
-            Some(format!(
-                "expects {other} threads at barrier {id}, which waits for {first}"
-            ))
-        } else if barrier.arrived[step.at.warp] & step.mask != 0 {
-            Some(format!(
-                "arrives again at barrier {id}, which still waits for other threads"
-            ))
-        } else {
-            None
-        };
-        if let Some(message) = fault {
-            let first = barrier.site;
-            let notes = vec![self.note(first, "arrived there first")];
-            self.find(FindingKind::BadBarrier, step, None, message, notes);
-            return Flow::Next;
+        let (first, other) = (barrier.expected.unwrap_or(all), expected.unwrap_or(all));
+        if first != other {
+            let message = format!("expects {other} threads at barrier {id}, which waits for {first}");
+            return Err((barrier.site, message));
+        }
+        if barrier.arrived[step.at.warp] & step.mask != 0 {
+            let message = format!("arrives again at barrier {id}, which still waits for other threads");
+            return Err((barrier.site, message));
         }
         barrier.arrived[step.at.warp] |= step.mask;
         barrier.set += set;
@@ -156,8 +178,7 @@ impl Machine<'_> {
             barrier.told.push((thread.knowledge.clone(), thread.event()));
             thread.now += 1;
         }
-        let waits = kind != BarrierKind::Arrive;
-        if waits {
+        if kind != BarrierKind::Arrive {
             barrier.waiting.extend(&indices);
             barrier.results.push(BarrierResult {
                 warp: step.at.warp,
@@ -165,13 +186,7 @@ impl Machine<'_> {
                 kind,
             });
         }
-        if self.end_barrier(step.at, id) {
-            return Flow::Next;
-        }
-        match waits {
-            true => Flow::WaitBehind(Wait::Barrier(id)),
-            false => Flow::Next,
-        }
+        Ok(())
     }
 
     /// Completes a barrier if all threads have arrived: the waiting threads take over what all have released, and go
