@@ -18,13 +18,13 @@ const LEAST_BYTES: f64 = (1u64 << 24) as f64;
 const NOMINAL_ROW: u64 = 4096;
 /// The extent assumed for a dim that is reduced and not used again, such as the rows over which columns are summed.
 const NOMINAL_WALK: u64 = 32768;
-/// The largest number of kept points with which a reduced dim that only the run knows, and along which results are broadcast again, may
+/// The largest number of kept points with which a reduced dim of dynamic extent, along which results are broadcast again, may
 /// be the whole tensor rather than a row: the scale of all elements. So few CTAs leave most SMs idle if it is long.
 const FEW_ROWS: u64 = 32;
 /// A larger upper bound comes from a type or an address space, and says nothing about what is usual.
 const LARGEST_BOUND: u64 = 1 << 31;
 
-/// Returns the dims of a space. Of several kept dims whose extents only the run knows, the first has the extent `open` and the
+/// Returns the dims of a space. Of several kept dims of dynamic extents, the first has the extent `open` and the
 /// others have one point; where there is none and at most [`FEW_ROWS`] points are kept, the first reduced dim along which results are
 /// broadcast again has it. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`]. If `carrier` names such a dim, it
 /// has the extent in the place of the first.
@@ -60,7 +60,7 @@ pub(super) fn dims(
     Ok(extents.dims(as_many_as_move(NOMINAL_BYTES).clamp(1, largest)))
 }
 
-/// The dims of a space without the extents that only the run knows. All lists are by dim.
+/// What is known of the dims of a space whatever the dynamic extents are. All lists are by dim.
 struct Extents {
     usages: Vec<Use>,
     is_revisited: Vec<bool>,
@@ -134,7 +134,7 @@ impl Extents {
         Ok(extents)
     }
 
-    /// Whether a dim is a kept one whose extent only the run knows.
+    /// Whether a dim is a kept one of dynamic extent.
     fn is_open(&self, dim: usize) -> bool {
         self.known[dim].is_none() && self.usages[dim] != Use::Reduced
     }
@@ -154,7 +154,7 @@ impl Extents {
         dims.into_iter().find(is_long)
     }
 
-    /// The dims, where `first` is the extent of the first kept dim that only the run knows, or of the long one.
+    /// The dims, where `first` is the extent of the first kept dim of dynamic extent, or of the long one.
     fn dims(&self, first: u64) -> Vec<Dim> {
         let mut first = first;
         let mut nominal = |dim: usize| {

@@ -1,6 +1,6 @@
 //! The facts that the choice of a schedule depends on: extents, strides and bytes, without a kernel's ops and names.
 //!
-//! Two kernels with the same facts get the same schedule. Where only the run knows an extent, a nominal one stands for it:
+//! Two kernels with the same facts get the same schedule. A nominal extent stands for a dynamic one:
 //! the choice may then be a poor one for other sizes, never a wrong one.
 
 mod read;
@@ -29,7 +29,7 @@ pub enum Use {
 /// One dim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dim {
-    /// Its extent; nominal where only the run knows it.
+    /// Its extent; a nominal one if it is dynamic.
     pub extent: u64,
     /// Whether the dim is never larger than `extent`, because it is static or bounded: a tile of so many points holds all of it.
     pub is_known: bool,
@@ -179,7 +179,7 @@ impl Facts {
         accesses.any(|access| access.contributes && access.needed_by.iter().any(is_free_write))
     }
 
-    /// Reads the facts with another extent for the first kept dim whose extent only the run knows, or, where there is none, for the
+    /// Reads the facts with another extent for the first kept dim of dynamic extent, or, where there is none, for the
     /// reduced dim that may be the whole tensor ([`super::extents`]); if there is either.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ const WARPS_OF_ROW: u64 = 2;
 /// four warps.
 const CONSUMER_WARPS: i64 = 8;
 
-/// Groups of consumers that take steps in turns.
+/// Groups of consumers that take steps in turns (ping-pong).
 const GROUPS: i64 = 2;
 
 /// Returns the variant of a walk that brings the reads needed again behind a reduction through rings: in bulk where rows are multiples of

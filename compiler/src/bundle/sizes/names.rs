@@ -13,7 +13,7 @@ use crate::bundle::kernel_form::KernelForms;
 
 /// Finds out which dynamic dims are equal, and names each set of equal dims by the first name that the function gives one of
 /// them (`norm.sizes`), or else by what its programs call one of them first (`norm.dims`), if no other set is called so, or else `m`, `m1`
-/// and so on. Strides that only the run knows get the names of their tensor and dim.
+/// and so on. Dynamic strides get the names of their tensor and dim.
 pub(in crate::bundle) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
     let mut names = Names::of(host, Classes::of(host, forms));
     let mut symbols = Vec::new();
@@ -143,7 +143,7 @@ fn shapes(host: &HostFunction, names: &mut Names<'_>, symbols: &mut Vec<Symbol>)
     shapes
 }
 
-/// The strides of tensors of these shapes. Adds a symbol for each that only the run knows.
+/// The strides of tensors of these shapes. Adds a symbol for each dynamic one.
 fn strides(
     host: &HostFunction,
     shapes: &[Vec<Expression>],

@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl Facts {
-    /// Reads the facts with the extent `open` for the first kept dim, or else reduced dim, whose extent only the run knows, and without
+    /// Reads the facts with the extent `open` for the first kept dim, or else reduced dim, of dynamic extent, and without
     /// what depends on the number of points of the dims `rows`.
     pub(super) fn read(space: &Space<'_, '_>, open: Option<u64>, rows: &[usize]) -> Result<Self, Error> {
         let program = Program::of(space);

@@ -308,7 +308,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
-    /// Returns the number of points of some dims together; `None` where only the run knows.
+    /// Returns the number of points of some dims together; `None` if one of them is dynamic.
     fn points(&self, mut dims: impl Iterator<Item = usize>) -> Option<i64> {
         dims.try_fold(1, |points: i64, dim| {
             let extent = self.space.extents[dim];
