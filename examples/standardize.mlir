@@ -1,4 +1,4 @@
-// Rows of a length that only the run knows, with mean 0 and variance 1. The variance is the unbiased one: it is divided by the number of
+// Rows of dynamic length, with mean 0 and variance 1. The variance is the unbiased one: it is divided by the number of
 // columns less 1, which `norm.extent` counts.
 
 func.func @standardize(%x: tensor<?x?xf32> {norm.name = "x", norm.min = array<i64: 0, 2>})

@@ -132,36 +132,8 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
     writeln!(code, "{}", doc(text(pass, "description")?))?;
     writeln!(code, "#[derive(Clone, Copy, Debug)]\npub struct {name};\n")?;
 
-    writeln!(code, "/// Options of `{argument}`.")?;
-    writeln!(
-        code,
-        "#[derive(Clone, Debug, PartialEq)]\npub struct {name}Options {{"
-    )?;
-    for option in &options {
-        writeln!(code, "{}", doc(option.description))?;
-        writeln!(code, "    pub {}: {},", option.field, option.kind.rust_type())?;
-    }
-    writeln!(code, "}}\n")?;
-    writeln!(
-        code,
-        "#[allow(clippy::derivable_impls, reason = \"defaults are the table's, whatever they are\")]\n\
-         impl Default for {name}Options {{\n    fn default() -> Self {{\n        Self {{"
-    )?;
-    for option in &options {
-        writeln!(code, "            {}: {},", option.field, option.rust_default()?)?;
-    }
-    writeln!(code, "        }}\n    }}\n}}\n")?;
-
-    writeln!(code, "/// Statistics of `{argument}`.")?;
-    writeln!(
-        code,
-        "#[derive(Clone, Copy, Debug, PartialEq, Eq)]\npub enum {name}Statistic {{"
-    )?;
-    for statistic in &statistics {
-        writeln!(code, "{}", doc(text(statistic, "description")?))?;
-        writeln!(code, "    {},", upper_first(text(statistic, "cppName")?))?;
-    }
-    writeln!(code, "}}\n")?;
+    generate_options(code, argument, name, &options)?;
+    generate_statistics(code, argument, name, &statistics)?;
 
     writeln!(code, "impl crate::mlir::pass::Pass for {name} {{")?;
     writeln!(
@@ -176,33 +148,7 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
         "    const ANCHOR: &'static str = {:?};",
         text(pass, "anchorOp")?
     )?;
-    writeln!(
-        code,
-        "    const OPTIONS: &'static [crate::mlir::pass::OptionDeclaration] = &["
-    )?;
-    for option in &options {
-        writeln!(
-            code,
-            "        crate::mlir::pass::OptionDeclaration {{ argument: {:?}, description: {:?}, default: {} }},",
-            option.argument,
-            option.description,
-            option.declared_default()?
-        )?;
-    }
-    writeln!(code, "    ];")?;
-    writeln!(
-        code,
-        "    const STATISTICS: &'static [crate::mlir::pass::StatisticDeclaration] = &["
-    )?;
-    for statistic in &statistics {
-        writeln!(
-            code,
-            "        crate::mlir::pass::StatisticDeclaration {{ name: {:?}, description: {:?} }},",
-            text(statistic, "name")?,
-            text(statistic, "description")?
-        )?;
-    }
-    writeln!(code, "    ];")?;
+    declare_parameters(code, &options, &statistics)?;
     writeln!(
         code,
         "    const DIALECTS: &'static [crate::mlir::pass::DialectHandle] = &["
@@ -217,6 +163,90 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
         writeln!(code, "        {module}::mlirGetDialectHandle__{dialect}__,")?;
     }
     writeln!(code, "    ];\n")?;
+    generate_readers(code, &options, &statistics)?;
+    writeln!(
+        code,
+        "    fn run<'c, 'a>(op: melior::ir::OperationRef<'c, 'a>, cx: &crate::mlir::pass::PassContext<'c, Self>) \
+         -> crate::mlir::pass::PassResult<'c> {{\n        crate::{}::run(op, cx)\n    }}",
+        module_of(argument)
+    )?;
+    writeln!(code, "}}\n")?;
+    Ok(())
+}
+
+/// Generates the struct of a pass's options, with their defaults.
+fn generate_options(code: &mut String, argument: &str, name: &str, options: &[PassOption<'_>]) -> Result<()> {
+    writeln!(code, "/// Options of `{argument}`.")?;
+    writeln!(
+        code,
+        "#[derive(Clone, Debug, PartialEq)]\npub struct {name}Options {{"
+    )?;
+    for option in options {
+        writeln!(code, "{}", doc(option.description))?;
+        writeln!(code, "    pub {}: {},", option.field, option.kind.rust_type())?;
+    }
+    writeln!(code, "}}\n")?;
+    writeln!(
+        code,
+        "#[allow(clippy::derivable_impls, reason = \"defaults are the table's, whatever they are\")]\n\
+         impl Default for {name}Options {{\n    fn default() -> Self {{\n        Self {{"
+    )?;
+    for option in options {
+        writeln!(code, "            {}: {},", option.field, option.rust_default()?)?;
+    }
+    writeln!(code, "        }}\n    }}\n}}\n")?;
+    Ok(())
+}
+
+/// Generates the enum of a pass's statistics.
+fn generate_statistics(code: &mut String, argument: &str, name: &str, statistics: &[&Value]) -> Result<()> {
+    writeln!(code, "/// Statistics of `{argument}`.")?;
+    writeln!(
+        code,
+        "#[derive(Clone, Copy, Debug, PartialEq, Eq)]\npub enum {name}Statistic {{"
+    )?;
+    for statistic in statistics {
+        writeln!(code, "{}", doc(text(statistic, "description")?))?;
+        writeln!(code, "    {},", upper_first(text(statistic, "cppName")?))?;
+    }
+    writeln!(code, "}}\n")?;
+    Ok(())
+}
+
+/// Generates the declarations of options and statistics by which the pass is registered.
+fn declare_parameters(code: &mut String, options: &[PassOption<'_>], statistics: &[&Value]) -> Result<()> {
+    writeln!(
+        code,
+        "    const OPTIONS: &'static [crate::mlir::pass::OptionDeclaration] = &["
+    )?;
+    for option in options {
+        writeln!(
+            code,
+            "        crate::mlir::pass::OptionDeclaration {{ argument: {:?}, description: {:?}, default: {} }},",
+            option.argument,
+            option.description,
+            option.declared_default()?
+        )?;
+    }
+    writeln!(code, "    ];")?;
+    writeln!(
+        code,
+        "    const STATISTICS: &'static [crate::mlir::pass::StatisticDeclaration] = &["
+    )?;
+    for statistic in statistics {
+        writeln!(
+            code,
+            "        crate::mlir::pass::StatisticDeclaration {{ name: {:?}, description: {:?} }},",
+            text(statistic, "name")?,
+            text(statistic, "description")?
+        )?;
+    }
+    writeln!(code, "    ];")?;
+    Ok(())
+}
+
+/// Generates the functions that read the options' values and number the statistics.
+fn generate_readers(code: &mut String, options: &[PassOption<'_>], statistics: &[&Value]) -> Result<()> {
     writeln!(
         code,
         "    fn read_options({}: &crate::mlir::pass::OptionValues<'_>) -> Self::Options {{",
@@ -242,13 +272,6 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
         writeln!(code, "        statistic as usize")?;
     }
     writeln!(code, "    }}\n")?;
-    writeln!(
-        code,
-        "    fn run<'c, 'a>(op: melior::ir::OperationRef<'c, 'a>, cx: &crate::mlir::pass::PassContext<'c, Self>) \
-         -> crate::mlir::pass::PassResult<'c> {{\n        crate::{}::run(op, cx)\n    }}",
-        module_of(argument)
-    )?;
-    writeln!(code, "}}\n")?;
     Ok(())
 }
 

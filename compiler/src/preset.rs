@@ -82,7 +82,7 @@ impl FromStr for Extent {
             true => Ok(Self::Dynamic(text.to_owned())),
             false if is_number => Err(format!("expected extents below 2^63, got {text}")),
             false => Err(format!(
-                "expected an extent to be a number, or a name such as m for a size that only the run knows, got '{text}'"
+                "expected an extent to be a number, or a name such as m for a dynamic size, got '{text}'"
             )),
         }
     }

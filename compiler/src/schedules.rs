@@ -106,7 +106,7 @@ fn over_buffers(side: &Expression, kernel: &KernelSizes) -> Result<Expression> {
     if let Some(name) = names.into_iter().find(|name| !kernel.names.contains_key(*name)) {
         let known: Vec<_> = kernel.names.keys().map(String::as_str).collect();
         let known = match known.as_slice() {
-            [] => "no size, for there is none that only the run knows".to_owned(),
+            [] => "no size, for none is dynamic".to_owned(),
             known => format!("sizes {}", known.join(", ")),
         };
         return Err(Error::user(format!(

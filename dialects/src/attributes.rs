@@ -78,9 +78,9 @@ pub mod tensor {
     pub const MIN: &str = "norm.min";
     /// The most that each extent is, an array of i64; -1 for no bound.
     pub const MAX: &str = "norm.max";
-    /// What each extent that only the run knows is called, an array of strings; an empty one for no name.
+    /// What each dynamic extent is called, an array of strings; an empty one for no name.
     pub const SIZES: &str = "norm.sizes";
-    /// What the programs of a function call each axis that only the run knows the size of, an array of strings; an empty one for no name.
+    /// What the programs of a function call each axis of dynamic size, an array of strings; an empty one for no name.
     /// Axes of one name may differ in size.
     pub const DIMS: &str = "norm.dims";
     /// The name of an argument that a result may be the same memory as, a string.

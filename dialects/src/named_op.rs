@@ -28,7 +28,7 @@ pub struct Tensor {
     pub elements: &'static [&'static str],
     /// Whether it may be left out.
     pub is_optional: bool,
-    /// Whether a tool writes it unless told otherwise, although it may be left out.
+    /// Whether a tool writes it by default, although it may be left out.
     pub is_usual: bool,
     /// How its shape follows from the first operand's.
     pub shape: Shape,

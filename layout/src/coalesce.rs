@@ -1,7 +1,7 @@
 //! Layouts that suit an access to memory: which registers form vectors, which lanes are neighbours in memory, and the sectors that
 //! a warp's requests touch.
 //!
-//! An access is described by its stride along each axis, in bytes. `None` is a stride that only the run knows; it is assumed to be
+//! An access is described by its stride along each axis, in bytes. `None` is a stride that is known only at run time; it is assumed to be
 //! longer than a sector.
 
 use crate::error::LayoutError;

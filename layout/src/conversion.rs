@@ -154,14 +154,6 @@ impl LinearLayout {
         Ok(found.unwrap_or_else(across_blocks))
     }
 
-    /// The coarsest level across which a conversion to `to` moves data.
-    ///
-    /// # Errors
-    /// As [`Self::conversion_to`].
-    pub fn conversion_level(&self, to: &Self) -> Result<ConversionLevel, LayoutError> {
-        Ok(self.conversion_to(to)?.level)
-    }
-
     /// Returns for each register of `to` the register of this layout with the same value; `None` if the conversion takes more than
     /// that.
     ///
@@ -249,7 +241,7 @@ mod tests {
     #[test]
     fn the_level_is_the_coarsest_that_moves() {
         let from = line(&[1], &[2], &[4], &[8]);
-        let level = |to: &LinearLayout| from.conversion_level(to).unwrap();
+        let level = |to: &LinearLayout| from.conversion_to(to).unwrap().level;
         assert_eq!(level(&from), ConversionLevel::None);
         assert_eq!(level(&line(&[2], &[1], &[4], &[8])), ConversionLevel::Lane);
         assert_eq!(level(&line(&[4], &[2], &[1], &[8])), ConversionLevel::Warp);
@@ -261,7 +253,7 @@ mod tests {
         let from = line(&[1, 2], &[4], &[8], &[]);
         let to = line(&[2, 1], &[4], &[8], &[]);
         assert_eq!(from.register_map_to(&to).unwrap(), Some(vec![0, 2, 1, 3]));
-        assert_eq!(from.conversion_level(&to).unwrap(), ConversionLevel::Register);
+        assert_eq!(from.conversion_to(&to).unwrap().level, ConversionLevel::Register);
     }
 
     #[test]
@@ -278,7 +270,7 @@ mod tests {
     fn picking_a_register_by_lane_is_no_register_map() {
         let from = line(&[1, 2], &[0], &[4, 8], &[]);
         let to = line(&[1], &[2], &[4, 8], &[]);
-        assert_eq!(from.conversion_level(&to).unwrap(), ConversionLevel::Lane);
+        assert_eq!(from.conversion_to(&to).unwrap().level, ConversionLevel::Lane);
         assert_eq!(from.register_map_to(&to).unwrap(), None);
     }
 

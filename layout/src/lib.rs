@@ -24,7 +24,7 @@
 //! };
 //! let layout = LinearLayout::blocked(&params, &[1, 2048])?;
 //! assert_eq!(layout.num_registers(), 16);
-//! assert_eq!(layout.vector_width(&[1], 16, 128, 2048), 8);
+//! assert_eq!(layout.contiguous_elements(&[1]), 8);
 //!
 //! let plan = layout.reduction(1)?;
 //! assert_eq!(plan.lane_shuffles, [1, 2, 4, 8, 16]);
@@ -41,7 +41,7 @@
 //! | [`mod@slice`] | dropping an axis and broadcasting back |
 //! | [`reduction`] | which registers, lanes, warps and CTAs a reduction combines |
 //! | [`scan`] | which registers, lanes and warps a scan takes one after the other |
-//! | [`vectorize`] | how wide a memory access may be |
+//! | [`contiguous`] | how many registers of a thread hold neighbouring elements, which bounds the width of an access |
 //! | [`coalesce`] | which layout suits an access, and the sectors that it touches |
 //! | [`conversion`] | how far data moves between two layouts |
 //! | [`warp_exchange`] | a conversion within a warp as selects and shuffles |
@@ -54,6 +54,7 @@ pub mod address;
 pub mod bits;
 pub mod blocked;
 pub mod coalesce;
+pub mod contiguous;
 pub mod conversion;
 pub mod cooperative_copy;
 mod error;
@@ -65,7 +66,6 @@ mod sampling;
 pub mod scan;
 pub mod shared;
 pub mod slice;
-pub mod vectorize;
 pub mod warp_exchange;
 
 pub use address::{OffsetSplit, StridedTerm};

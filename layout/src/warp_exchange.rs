@@ -402,7 +402,7 @@ mod tests {
     proptest! {
         #[test]
         fn each_lane_ends_with_its_registers((from, to) in pair_of_blocked()) {
-            let level = from.conversion_level(&to).unwrap();
+            let level = from.conversion_to(&to).unwrap().level;
             match from.warp_exchange_to(&to) {
                 Some(exchange) => check(&from, &to, &exchange),
                 // A lane has only one element for each place where nothing is held twice.

@@ -1,6 +1,7 @@
 //! MLIR as passes see it: the context of a run, diagnostics, walking, building, conversion, types, affine expressions, and the driver's
 //! entry points. One topic a file; what melior already has is used as it is. Nothing here knows of kernels.
 
+pub mod address_space;
 pub mod affine;
 pub mod affine_value;
 pub mod attribute_text;

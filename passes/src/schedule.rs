@@ -24,7 +24,7 @@ pub mod mapping;
 pub mod plan;
 pub mod reason;
 pub mod rings;
-pub mod shared_rows;
+pub mod rows_in_shared_memory;
 mod spread;
 mod tensor_maps;
 pub mod tile;

@@ -16,8 +16,8 @@ use thiserror::Error;
 
 /// The largest count of arrivals or transactions of a phase.
 pub const LARGEST_COUNT: u32 = (1 << 20) - 1;
-/// Bytes of an mbarrier, and its alignment (PTX ISA, "Size and alignment of mbarrier object").
-pub const MBARRIER_BYTES: usize = 8;
+/// Bytes of an mbarrier, and its alignment.
+pub const MBARRIER_BYTES: usize = norma_targets::MBARRIER_BYTES as usize;
 
 /// Marks the opaque state that an arrive returns; the low bits are the phase.
 const STATE_TAG: u64 = 0xb << 60;

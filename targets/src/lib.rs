@@ -128,8 +128,28 @@ pub const SHARED_OF_CTA: u32 = KIB;
 pub const SHARED_UNIT: u64 = 128;
 /// The granularity at which registers are allocated to each thread of a warp, on every target.
 pub const REGISTER_UNIT: u64 = 8;
+/// Bytes of a register, on every target.
+pub const REGISTER_BYTES: i64 = 4;
+/// Warps of a warpgroup, all of which execute `setmaxnreg` (PTX ISA, `setmaxnreg`).
+pub const WARPGROUP_WARPS: i64 = 4;
+/// The numbers of registers of a thread that `setmaxnreg` takes are multiples of so many (PTX ISA, `setmaxnreg`).
+pub const SET_REGISTERS_UNIT: i64 = 8;
+/// The fewest registers of a thread that `setmaxnreg` takes (ibid.).
+pub const FEWEST_SET_REGISTERS: i64 = 24;
+/// The most registers of a thread for which `setmaxnreg` is used. It takes up to 256 (ibid.), but a thread can name no more than
+/// [`Target::registers_per_thread`]. The verifiers of the dialects state the same bounds (`warp_specialize_c2`, `schedule_c8`).
+pub const MOST_SET_REGISTERS: i64 = 240;
+/// Barriers of a CTA, on every target, of which number 0 is the one of all threads (PTX ISA, `barrier`).
+pub const CTA_BARRIERS: i64 = 16;
+/// The most shared memory that a kernel may declare statically, in bytes, on every target; more is allocated at launch (CUDA C++
+/// Programming Guide, "Shared Memory" of each compute capability).
+pub const STATIC_SHARED_BYTES: i64 = 48 * KIB as i64;
 /// Bytes of the widest access of one thread that every target has; see [`Feature::WideAccess`] for more.
 pub const ACCESS_BYTES: i64 = 16;
+/// The sizes of copies by `cp.async`, in bytes, largest first (PTX ISA, `cp.async`).
+pub const CP_ASYNC_BYTES: [i64; 3] = [16, 8, 4];
+/// The size and the alignment of an mbarrier, in bytes (PTX ISA, "Size and alignment of the mbarrier object").
+pub const MBARRIER_BYTES: i64 = 8;
 /// The addresses, strides and lengths of copies by the copy engine are multiples of so many bytes (PTX ISA, `cp.async.bulk`; CUDA
 /// driver API, `cuTensorMapEncodeTiled`).
 pub const COPY_ENGINE_GRANULE: i64 = 16;

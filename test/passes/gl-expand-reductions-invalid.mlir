@@ -57,9 +57,9 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %i = %c0 to %n step %c1 {
-      // expected-note @+1 {{the bounds of this loop change from turn to turn}}
+      // expected-note @+1 {{the bounds of this loop change from iteration to iteration}}
       scf.for %j = %c0 to %i step %c1 {
-        // expected-error @+1 {{unsupported: expected a reduction across CTAs in loops that each have the same number of turns}}
+        // expected-error @+1 {{unsupported: expected a reduction across CTAs in loops that each have the same number of iterations}}
         %s = gl.reduce %x axis 0 : (tensor<2xf32, #ctas>) -> tensor<f32, #gl.slice<axis = 0, parent = #ctas>> combine {
         ^bb0(%a: f32, %b: f32):
           %0 = arith.addf %a, %b : f32

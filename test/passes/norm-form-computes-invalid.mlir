@@ -59,7 +59,7 @@ func.func @no_number(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @joined_sizes(%x: tensor<?x?x8xf32>) -> tensor<?x8xf32> {
-  // expected-error @below {{unsupported: 'tensor.collapse_shape' of axes [0, 1] as one, of which another than the first has a size that only a run knows; supported: groups whose sizes are static but for the first, and ops on tensors of any rank, which need no reshape}}
+  // expected-error @below {{unsupported: 'tensor.collapse_shape' of axes [0, 1] as one, of which another than the first has a dynamic size; supported: groups whose sizes are static but for the first, and ops on tensors of any rank, which need no reshape}}
   %y = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x?x8xf32> into tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
@@ -75,7 +75,7 @@ func.func @parted_sizes(%x: tensor<?xf32>, %m: index, %n: index) -> tensor<?x?xf
 // -----
 
 func.func @stride_of_a_run(%x: tensor<8x32xf32>, %i: index) -> tensor<8x16xf32> {
-  // expected-error @below {{unsupported: a slice whose stride along axis 1 only a run knows; supported: strides that are constants}}
+  // expected-error @below {{unsupported: a slice whose stride along axis 1 is dynamic; supported: strides that are constants}}
   %y = tensor.extract_slice %x[0, 0] [8, 16] [1, %i] : tensor<8x32xf32> to tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }

@@ -270,7 +270,7 @@ norm.kernel @scaled_by_all(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>) spa
 
 // -----
 
-// Where only the run knows both extents, rows are presumed to be long, and the walk over them is split.
+// Where both extents are dynamic, rows are presumed to be long, and the walk over them is split.
 // CHECK: norm.kernel @gradient(
 // CHECK-SAME: spread = {{\[\[}}loop, split({{[0-9]+}}){{[^]]*}}], [{{[^]]*}}lane(32)]]
 norm.kernel @gradient(%x: memref<?x?xbf16>, %dy: memref<?x?xbf16>, %dx: memref<?x?xbf16>, %dw: memref<?xf32>)

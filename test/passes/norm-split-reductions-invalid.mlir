@@ -31,7 +31,7 @@ norm.kernel @too_few(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n 
 
 // -----
 
-// expected-error @below {{expected a factor without a size for dim 0, whose extent only the run knows}}
+// expected-error @below {{expected a factor without a size for dim 0, whose extent is dynamic}}
 norm.kernel @too_few_of_unknown(%x: memref<?x8xf32>, %y: memref<8xf32>) space(%m = dim(%x, 0), %n = 8)
     schedule(#norm.schedule<spread = [[split(4), lane(2)], [lane(8)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x8xf32>
@@ -61,7 +61,7 @@ norm.kernel @twice(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 
 
 // -----
 
-// expected-error @below {{unsupported: a factor without a size inside of others for dim 0, whose extent only the run knows}}
+// expected-error @below {{unsupported: a factor without a size inside of others for dim 0, whose extent is dynamic}}
 norm.kernel @inner_rest(%x: memref<?x8xf32>, %y: memref<8xf32>) space(%m = dim(%x, 0), %n = 8)
     schedule(#norm.schedule<spread = [[split(4), loop], [lane(8)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x8xf32>

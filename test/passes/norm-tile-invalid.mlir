@@ -30,7 +30,7 @@ norm.kernel @too_few_points(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = 
 
 // -----
 
-// expected-error @+1 {{expected a factor without a size for dim 0, whose extent only the run knows}}
+// expected-error @+1 {{expected a factor without a size for dim 0, whose extent is dynamic}}
 norm.kernel @no_rest(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid(8)], [lane(32), vector(2)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -40,7 +40,7 @@ norm.kernel @no_rest(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x,
 
 // -----
 
-// expected-error @+1 {{unsupported: a factor without a size inside of others for dim 0, whose extent only the run knows; supported: as the outermost factor}}
+// expected-error @+1 {{unsupported: a factor without a size inside of others for dim 0, whose extent is dynamic; supported: as the outermost factor}}
 norm.kernel @inner_rest(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[loop(2), grid], [lane(32), vector(2)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -432,7 +432,7 @@ norm.kernel @rows_begin_differently(%x: memref<?x65xbf16>, %y: memref<?xbf16>) s
 
 // -----
 
-// expected-error @+1 {{unsupported: aligned_dim = 1, along which rows begin where only the run knows; supported: static strides}}
+// expected-error @+1 {{unsupported: aligned_dim = 1, along which rows begin at dynamic places; supported: static strides}}
 norm.kernel @rows_begin_anywhere(%x: memref<?x?xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = dim(%x, 1))
     schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(8)]], aligned_dim = 1>) {
   %0 = norm.read %x[%m, %n] : memref<?x?xbf16>

@@ -78,26 +78,7 @@ pub(super) fn describe(
 ) -> Result<Kernel> {
     let op = kernels.find(launch)?;
     let attribute = launch_attribute(op)?;
-    let symbols = attribute
-        .sizes()
-        .chunks_exact(2)
-        .map(|pair| {
-            if pair[0] == DEVICE {
-                let name = DEVICE_SYMBOLS.get(usize::try_from(pair[1]).ok()?)?;
-                return Some(Expression::symbol(*name));
-            }
-            let buffer = usize::try_from(pair[0])
-                .ok()
-                .and_then(|buffer| launch.buffers.get(buffer))?;
-            sizes.size(buffer, usize::try_from(pair[1]).ok()?)
-        })
-        .collect::<Option<Vec<_>>>()
-        .ok_or_else(|| {
-            broken(
-                op,
-                "gl.launch names a buffer or an axis that the launch does not have",
-            )
-        })?;
+    let symbols = launch_symbols(op, attribute, launch, sizes)?;
     let map = |attribute: Attribute| {
         norma_dialects::affine_map(attribute)
             .ok()
@@ -158,6 +139,35 @@ pub(super) fn describe(
     };
     kernel.symbols = symbols_of(&kernel, sizes);
     Ok(kernel)
+}
+
+/// The symbols of the maps of `gl.launch`, in order: sizes of buffers, and numbers of the device.
+fn launch_symbols(
+    op: OperationRef,
+    attribute: LaunchAttr,
+    launch: &Launch,
+    sizes: &Sizes,
+) -> Result<Vec<Expression>> {
+    attribute
+        .sizes()
+        .chunks_exact(2)
+        .map(|pair| {
+            if pair[0] == DEVICE {
+                let name = DEVICE_SYMBOLS.get(usize::try_from(pair[1]).ok()?)?;
+                return Some(Expression::symbol(*name));
+            }
+            let buffer = usize::try_from(pair[0])
+                .ok()
+                .and_then(|buffer| launch.buffers.get(buffer))?;
+            sizes.size(buffer, usize::try_from(pair[1]).ok()?)
+        })
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| {
+            broken(
+                op,
+                "gl.launch names a buffer or an axis that the launch does not have",
+            )
+        })
 }
 
 /// The smallest carve-out that holds any shared memory, in bytes: the driver's choice for 0 per cent (CUDA C++ Programming

@@ -8,6 +8,7 @@
 mod access;
 mod affine;
 mod async_copy;
+mod buffer;
 mod bulk;
 mod cluster;
 mod covering;
@@ -49,7 +50,9 @@ use norma_dialects::{
 
 use crate::{
     mlir::{
-        conversion::{Conversion, ConversionBuilder, Rejection},
+        address_space,
+        builder::Builder,
+        conversion::{Conversion, Rejection},
         diagnostic::Diagnostic,
         pass::{PassContext, PassResult},
         types, walk,
@@ -60,11 +63,8 @@ use crate::{
 use emit::{Emit, Value};
 
 /// A pattern: the op, its converted operands, and a builder before the op.
-type Pattern = for<'c, 'a> fn(
-    OperationRef<'c, 'a>,
-    &[Value<'c, 'a>],
-    &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>>;
+type Pattern =
+    for<'c, 'a> fn(OperationRef<'c, 'a>, &[Value<'c, 'a>], &Builder<'c, 'a>) -> Result<(), Rejection<'c>>;
 
 const PATTERNS: [(&str, Pattern); 52] = [
     ("gl.load", global::load),
@@ -155,11 +155,20 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
         if types::is_index(ty) || types::is_float8(ty) {
             Some(tile::llvm_element(ty, int))
         } else if types::is_memref(ty) {
-            Some(melior::dialect::llvm::r#type::pointer(cx.context(), 1))
+            Some(melior::dialect::llvm::r#type::pointer(
+                cx.context(),
+                address_space::GLOBAL,
+            ))
         } else if MemDescType::from_type(ty).is_some() || MBarrierType::from_type(ty).is_some() {
-            Some(melior::dialect::llvm::r#type::pointer(cx.context(), 3))
+            Some(melior::dialect::llvm::r#type::pointer(
+                cx.context(),
+                address_space::SHARED,
+            ))
         } else if TensorMapType::from_type(ty).is_some() {
-            Some(melior::dialect::llvm::r#type::pointer(cx.context(), 0))
+            Some(melior::dialect::llvm::r#type::pointer(
+                cx.context(),
+                address_space::GENERIC,
+            ))
         } else if types::is_tensor(ty) {
             tile::converted(ty, int)
         } else {
@@ -196,7 +205,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     for name in elementwise_names(module) {
         conversion.pattern(name, elementwise::elementwise);
     }
-    conversion.apply_partial(module)?;
+    conversion.apply(module)?;
     for kernel in walk::named(module, "llvm.func") {
         partitions::count_threads_from_partitions(kernel)?;
         empty_groups::erase(walk::entry_block(kernel)?)?;
@@ -242,7 +251,7 @@ fn reject_unsupported<'c>(kernel: OperationRef<'c, '_>) -> Result<(), Diagnostic
     Ok(())
 }
 
-fn block_id<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> Result<(), Rejection<'c>> {
+fn block_id<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let dimension = op.attribute("dimension")?.to_string();
     if !dimension.contains('x') {
@@ -260,7 +269,7 @@ fn block_id<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> 
 fn grid_dependency<'c, 'a>(
     op: OperationRef<'c, 'a>,
     action: &str,
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let kind = Attribute::parse(b.context(), &format!("#nvvm<grid_dep_action {action}>"))
         .ok_or("expected an action of a dependent launch")?;
@@ -268,10 +277,10 @@ fn grid_dependency<'c, 'a>(
     Ok(())
 }
 
-fn dim<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> Result<(), Rejection<'c>> {
+fn dim<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
-    let axis = function::constant_index(op.operand(1)?).ok_or("expected a constant axis")?;
-    let size = params::Buffer::of(&e, op, op.operand(0)?)?.size(&e, axis as usize)?;
+    let axis = params::constant_index(op.operand(1)?).ok_or("expected a constant axis")?;
+    let size = buffer::Buffer::of(&e, op, op.operand(0)?)?.size(&e, axis as usize)?;
     b.replace(op, &[size]);
     Ok(())
 }

@@ -17,6 +17,7 @@ use norma_dialects::{
     op_name,
 };
 use norma_layout::LinearLayout;
+use norma_targets::REGISTER_BYTES;
 
 use crate::mlir::{pass::PassError, types, values::users};
 
@@ -47,87 +48,101 @@ pub struct Access<'c, 'a> {
     is_covered_by_words: bool,
 }
 
+/// The operands and attributes of a load, gather, store or scatter.
+struct Operands<'c, 'a> {
+    tile: Value<'c, 'a>,
+    buffer: Value<'c, 'a>,
+    map: AffineMap<'c>,
+    guards: Option<AffineMap<'c>>,
+    indices: Vec<Value<'c, 'a>>,
+    limits: Vec<Value<'c, 'a>>,
+    /// The tiles of computed places.
+    places: Vec<Value<'c, 'a>>,
+    /// The tile of truth values that says which elements are accessed.
+    mask: Option<Value<'c, 'a>>,
+    vector: Option<i64>,
+}
+
+impl<'c, 'a> Operands<'c, 'a> {
+    /// The operands of `op`; `None` if it is of another kind.
+    fn of(op: OperationRef<'c, 'a>) -> Result<Option<Self>, PassError<'c>> {
+        Ok(Some(if let Some(load) = LoadOp::from_op(op) {
+            Self {
+                tile: load.tile()?,
+                buffer: load.buffer()?,
+                map: load.access()?,
+                guards: load.guards(),
+                indices: load.indices(),
+                limits: load.limits(),
+                places: Vec::new(),
+                mask: None,
+                vector: load.vector(),
+            }
+        } else if let Some(gather) = GatherOp::from_op(op) {
+            Self {
+                tile: gather.tile()?,
+                buffer: gather.buffer()?,
+                map: gather.access()?,
+                guards: gather.guards(),
+                indices: gather.indices(),
+                limits: gather.limits(),
+                places: gather.places(),
+                mask: gather.mask(),
+                vector: gather.vector(),
+            }
+        } else if let Some(scatter) = ScatterOp::from_op(op) {
+            Self {
+                tile: scatter.tile()?,
+                buffer: scatter.buffer()?,
+                map: scatter.access()?,
+                guards: scatter.guards(),
+                indices: scatter.indices(),
+                limits: scatter.limits(),
+                places: scatter.places(),
+                mask: scatter.mask(),
+                vector: scatter.vector(),
+            }
+        } else if let Some(store) = StoreOp::from_op(op) {
+            Self {
+                tile: store.tile()?,
+                buffer: store.buffer()?,
+                map: store.access()?,
+                guards: store.guards(),
+                indices: store.indices(),
+                limits: store.limits(),
+                places: Vec::new(),
+                mask: None,
+                vector: store.vector(),
+            }
+        } else {
+            return Ok(None);
+        }))
+    }
+}
+
 /// How many narrow reads the two reads of covering words have to replace to pay off.
 const WORTH_COVERING: i64 = 4;
-/// The least size of a word that is shifted, in bytes: one register.
-const SHORTEST_WORD: i64 = 4;
 
 impl<'c, 'a> Access<'c, 'a> {
     /// Returns the tile that `op` loads or stores and its addressing; `None` if `op` is no load, gather, store or scatter, or
     /// has a vector already.
     pub fn of(op: OperationRef<'c, 'a>) -> Result<Option<(Value<'c, 'a>, Self)>, PassError<'c>> {
-        let mut steady = Vec::new();
-        let mut places = 0;
-        let (tile, buffer, map, guards, indices, limits, vector) = if let Some(load) = LoadOp::from_op(op) {
-            let (indices, limits) = (load.indices(), load.limits());
-            let (buffer, map) = (load.buffer()?, load.access()?);
-            (
-                load.tile()?,
-                buffer,
-                map,
-                load.guards(),
-                indices,
-                limits,
-                load.vector(),
-            )
-        } else if let Some(gather) = GatherOp::from_op(op) {
-            steady = gather.places();
-            places = steady.len();
-            steady.extend(gather.mask());
-            let (indices, limits) = (gather.indices(), gather.limits());
-            let (buffer, map) = (gather.buffer()?, gather.access()?);
-            (
-                gather.tile()?,
-                buffer,
-                map,
-                gather.guards(),
-                indices,
-                limits,
-                gather.vector(),
-            )
-        } else if let Some(scatter) = ScatterOp::from_op(op) {
-            steady = scatter.places();
-            places = steady.len();
-            steady.extend(scatter.mask());
-            let (indices, limits) = (scatter.indices(), scatter.limits());
-            let (buffer, map) = (scatter.buffer()?, scatter.access()?);
-            (
-                scatter.tile()?,
-                buffer,
-                map,
-                scatter.guards(),
-                indices,
-                limits,
-                scatter.vector(),
-            )
-        } else if let Some(store) = StoreOp::from_op(op) {
-            let (indices, limits) = (store.indices(), store.limits());
-            let (buffer, map) = (store.buffer()?, store.access()?);
-            (
-                store.tile()?,
-                buffer,
-                map,
-                store.guards(),
-                indices,
-                limits,
-                store.vector(),
-            )
-        } else {
+        let Some(operands) = Operands::of(op)?.filter(|operands| operands.vector.is_none()) else {
             return Ok(None);
         };
-        if vector.is_some() {
-            return Ok(None);
-        }
-        let mut indices = divisors(indices);
+        let Operands { tile, buffer, .. } = operands;
+        let mut indices = divisors(operands.indices);
         // Nothing is known of a place.
-        indices.extend(std::iter::repeat_n(1, places));
+        indices.extend(operands.places.iter().map(|_| 1));
+        let mut steady = operands.places;
+        steady.extend(operands.mask);
         let access = Self {
             element: types::element(tile.r#type()),
             buffer,
-            map,
-            guards,
+            map: operands.map,
+            guards: operands.guards,
             indices,
-            limits: divisors(limits),
+            limits: divisors(operands.limits),
             steady,
             is_covered_by_words: LoadOp::from_op(op).is_some()
                 && is_only_read(buffer)
@@ -233,7 +248,7 @@ impl<'c, 'a> Access<'c, 'a> {
             let vector = run.elements;
             let dims = run.divisors(vector, &self.indices, layout.rank());
             vector >= narrow * WORTH_COVERING
-                && vector * bytes >= SHORTEST_WORD
+                && vector * bytes >= REGISTER_BYTES
                 && address.alignment % (vector * bytes) == 0
                 && self.jumps_within(&address, &guards, run, vector, &dims).is_none()
         };
@@ -254,7 +269,7 @@ impl<'c, 'a> Access<'c, 'a> {
         let is_suitable = self.is_covered_by_words
             && address.runtime.is_empty()
             && vector > 1
-            && vector * bytes >= SHORTEST_WORD;
+            && vector * bytes >= REGISTER_BYTES;
         let tile = self.tile(layout, bytes);
         let run = tile
             .runs(&address)

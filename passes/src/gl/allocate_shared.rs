@@ -15,7 +15,7 @@ use norma_dialects::{
     attributes::kernel,
     gl::{MBarrierType, WarpSpecializeOp},
 };
-use norma_targets::BOX_ALIGNMENT;
+use norma_targets::{ACCESS_BYTES, BOX_ALIGNMENT, MBARRIER_BYTES};
 
 use crate::{
     gl::shared_memory::{self, Completion},
@@ -28,10 +28,6 @@ use crate::{
     table::{GlAllocateShared, GlAllocateSharedStatistic},
 };
 
-/// The alignment in bytes that a load or store of 16 bytes needs.
-const ALIGNMENT: i64 = 16;
-/// The alignment of an mbarrier object (PTX ISA).
-const MBARRIER_ALIGNMENT: i64 = 8;
 /// How many allocations an error about too little memory names.
 const NOTES: usize = 4;
 
@@ -101,7 +97,7 @@ fn lifetimes<'c, 'a>(
             let is_barrier = MBarrierType::from_type(memory).is_some();
             let mut request = Request {
                 bytes: shared_memory::bytes(memory, op.location())?,
-                alignment: if is_barrier { MBARRIER_ALIGNMENT } else { ALIGNMENT },
+                alignment: if is_barrier { MBARRIER_BYTES } else { ACCESS_BYTES },
                 first: position,
                 last: position,
             };

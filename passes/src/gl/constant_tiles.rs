@@ -44,10 +44,7 @@ pub(crate) fn are_constant(tiles: &[Value<'_, '_>], combiner: BlockRef<'_, '_>) 
 ///
 /// As [`combined`].
 pub(crate) fn fold<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
-    for reduce in walk::named(function, ReduceOp::NAME)
-        .into_iter()
-        .filter_map(ReduceOp::from_op)
-    {
+    for reduce in walk::all(function, ReduceOp::from_op) {
         let op = reduce.op();
         let tiles = reduce.tiles();
         let shape = tiles.first().and_then(|tile| types::shape(tile.r#type()));

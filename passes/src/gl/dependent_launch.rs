@@ -3,13 +3,13 @@
 //!
 //! Matches kernels whose `gl.launch` says `dependent_launch`. Such a kernel may read what the preceding kernels wrote, and
 //! write what they still read; so every path waits before its first access to global memory, each partition of warps for
-//! itself, unless a producer tells it (`told`). The following kernel may start once the last loop has ended, which leaves nothing
+//! itself, unless a producer releases it ([`released`]). The following kernel may start once the last loop has ended, which leaves nothing
 //! more to be read: its CTAs take the places that become free, and wait in turn. A kernel without a loop lets it start at once.
 //!
 //! ptxas may move loads that it takes to be of constant memory (`ld.global.nc`) ahead of the wait, so `convert-gl-to-nvvm`
 //! marks no parameter of such kernels `noalias` or `readonly`.
 
-mod told;
+mod released;
 
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::{
@@ -60,7 +60,7 @@ fn wait<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassError<'c>> {
         Some(specialize) => {
             for (index, partition) in specialize.op().regions().enumerate() {
                 match partition.first_block() {
-                    Some(body) if !told::is_told(specialize, index) => wait(body)?,
+                    Some(body) if !released::is_released(specialize, index) => wait(body)?,
                     _ => {}
                 }
             }

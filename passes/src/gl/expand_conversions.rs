@@ -26,10 +26,7 @@ use crate::{
 };
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandConversions>) -> PassResult<'c> {
-    for convert in walk::named(op, ConvertLayoutOp::NAME)
-        .into_iter()
-        .filter_map(ConvertLayoutOp::from_op)
-    {
+    for convert in walk::all(op, ConvertLayoutOp::from_op) {
         if let Some(exchange) = exchange(convert)? {
             expand(convert, &exchange)?;
             cx.count(GlExpandConversionsStatistic::NumExpanded, 1);

@@ -57,10 +57,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandRed
             cx.count(GlExpandReductionsStatistic::NumExpanded, round.len() as u64);
         }
     }
-    for scan in walk::named(op, ScanOp::NAME)
-        .into_iter()
-        .filter_map(ScanOp::from_op)
-    {
+    for scan in walk::all(op, ScanOp::from_op) {
         if scan::expand(scan)? {
             cx.count(GlExpandReductionsStatistic::NumExpanded, 1);
         }

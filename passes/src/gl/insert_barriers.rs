@@ -47,7 +47,7 @@ use norma_dialects::{
     },
     integer_of,
 };
-use norma_targets::WARP_SIZE;
+use norma_targets::{CTA_BARRIERS, WARP_SIZE};
 
 use crate::{
     gl::{
@@ -65,16 +65,14 @@ use crate::{
     table::{GlInsertBarriers, GlInsertBarriersStatistic},
 };
 
-/// Barriers of a CTA besides that of all threads, which is number 0 (PTX ISA, `barrier`).
-const NAMED_BARRIERS: i64 = 15;
+/// Barriers of a CTA besides that of all threads.
+const NAMED_BARRIERS: i64 = CTA_BARRIERS - 1;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlInsertBarriers>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
-        let taken = walk::named(function, BarrierOp::NAME)
-            .into_iter()
-            .filter_map(BarrierOp::from_op);
+        let taken = walk::all(function, BarrierOp::from_op);
         let mut inserter = Inserter {
-            ids: taken.filter_map(BarrierOp::id).max().unwrap_or(0),
+            ids: taken.into_iter().filter_map(BarrierOp::id).max().unwrap_or(0),
             warps: integer_of(function, kernel::NUM_WARPS),
             ..Inserter::default()
         };
@@ -95,23 +93,23 @@ struct Span {
     /// Whether it initialises mbarriers.
     initialises: bool,
     /// Which of two buffers is accessed, where a loop alternates between two.
-    turn: Option<Turn>,
+    buffer: Option<AlternatingBuffer>,
     /// Which elements each thread accesses, where it has its own.
     own: Option<OwnElements>,
 }
 
 /// One of two buffers between which a loop alternates: that of the current step, or that of the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn {
+struct AlternatingBuffer {
     /// The address of the loop's op.
-    of: usize,
-    is_before: bool,
+    of_loop: usize,
+    is_previous: bool,
 }
 
 impl Span {
     fn conflicts(self, other: Self) -> bool {
-        let is_apart = match (self.turn, other.turn) {
-            (Some(one), Some(other)) => one.of == other.of && one.is_before != other.is_before,
+        let is_apart = match (self.buffer, other.buffer) {
+            (Some(one), Some(other)) => one.of_loop == other.of_loop && one.is_previous != other.is_previous,
             _ => false,
         };
         let are_own = self.own.is_some() && self.own == other.own && self.start == other.start;
@@ -122,8 +120,8 @@ impl Span {
     /// The span as the next step of a loop sees it: the current step's buffer becomes the previous step's, and the other way
     /// round.
     fn in_next_step(mut self, of: usize) -> Self {
-        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.of == of) {
-            turn.is_before = !turn.is_before;
+        if let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.of_loop == of) {
+            buffer.is_previous = !buffer.is_previous;
         }
         self
     }
@@ -173,7 +171,7 @@ impl State {
     /// enters `of` again, the first step's buffer is that of the last step if their number is odd.
     fn alternates_in(&self, of: usize) -> bool {
         let mut unordered = self.pending.iter().chain(&self.arrived);
-        unordered.any(|pending| pending.turn.is_some_and(|turn| turn.of == of))
+        unordered.any(|pending| pending.buffer.is_some_and(|buffer| buffer.of_loop == of))
     }
 
     /// Updates the state for a barrier of all threads.
@@ -339,7 +337,7 @@ fn spans<'c>(op: OperationRef<'c, '_>, warps: Option<i64>) -> Result<Vec<(Span, 
             end: start + bytes,
             writes: access.writes,
             initialises: MBarrierInitOp::from_op(op).is_some(),
-            turn: turn(access.memory),
+            buffer: current_buffer(access.memory),
             own: warps.and_then(|warps| OwnElements::of(op, warps)),
         };
         spans.push((span, access.completion));
@@ -347,9 +345,9 @@ fn spans<'c>(op: OperationRef<'c, '_>, warps: Option<i64>) -> Result<Vec<(Span, 
     Ok(spans)
 }
 
-/// The turn of a stage, the current step's: the memory has two stages, and the stage's index is the induction variable of the
+/// The buffer that a stage is, the current step's: the memory has two stages, and the stage's index is the induction variable of the
 /// surrounding loop, whose step is 1, modulo 2. `None` for any other memory.
-fn turn(memory: Value<'_, '_>) -> Option<Turn> {
+fn current_buffer(memory: Value<'_, '_>) -> Option<AlternatingBuffer> {
     let stage = MemDescIndexOp::from_op(definition(memory)?)?;
     let stages = MemDescType::from_type(stage.memory().ok()?.r#type())?;
     let remainder = definition(stage.index().ok()?).filter(|op| walk::has_name(*op, "arith.remui"))?;
@@ -360,9 +358,9 @@ fn turn(memory: Value<'_, '_>) -> Option<Turn> {
         && step.argument_number() == 0
         && divisibility::constant(of.operand(2).ok()?) == Some(1)
         && stage.op().parent_operation() == Some(of);
-    (counts_steps && is_by_two && stages.shape().first() == Some(&2)).then(|| Turn {
-        of: address(of),
-        is_before: false,
+    (counts_steps && is_by_two && stages.shape().first() == Some(&2)).then(|| AlternatingBuffer {
+        of_loop: address(of),
+        is_previous: false,
     })
 }
 

@@ -42,10 +42,7 @@ fn remove_conversions<'c>(
 ) -> PassResult<'c> {
     loop {
         let mut changed = false;
-        for convert in walk::named(op, ConvertLayoutOp::NAME)
-            .into_iter()
-            .filter_map(ConvertLayoutOp::from_op)
-        {
+        for convert in walk::all(op, ConvertLayoutOp::from_op) {
             if simplify(convert)? {
                 cx.count(GlOptimizeLayoutsStatistic::NumRewritten, 1);
                 changed = true;

@@ -14,7 +14,7 @@
 //! ring, whose copies are issued as those of the last loop: with the guards that the others do not need.
 //!
 //! `gl.copy_from_shared` becomes copies by the copy engine in the other direction, which are in flight while a loop continues
-//! ([`sent`]).
+//! ([`shared_to_global`]).
 //!
 //! Where the tiles of a loop are drawn, they are drawn as many steps ahead as the ring copies ([`drawn_ring`]); this takes the
 //! copy engine.
@@ -26,7 +26,7 @@ mod drawn_ring;
 mod group_ring;
 mod groups;
 mod ring;
-mod sent;
+mod shared_to_global;
 mod tile_copy;
 mod transfer;
 
@@ -91,7 +91,10 @@ fn pipeline<'c>(
         build_ring(function, chain, stages, warps)?;
         cx.count(GlPipelineStatistic::NumRings, 1);
     }
-    cx.count(GlPipelineStatistic::NumSent, sent::send(function)? as u64);
+    cx.count(
+        GlPipelineStatistic::NumSent,
+        shared_to_global::send(function)? as u64,
+    );
     Ok(())
 }
 
@@ -120,7 +123,7 @@ fn chains<'c, 'a>(loops: &[OperationRef<'c, 'a>]) -> Result<Vec<Vec<OperationRef
     for of in loops {
         let is_next = |chain: &Vec<OperationRef<'c, 'a>>| -> Result<bool, melior::Error> {
             match chain.last() {
-                Some(last) => Ok(goes_on(*last, *of)? && copies_alike(*last, *of)?),
+                Some(last) => Ok(continues(*last, *of)? && copies_alike(*last, *of)?),
                 None => Ok(false),
             }
         };
@@ -133,7 +136,7 @@ fn chains<'c, 'a>(loops: &[OperationRef<'c, 'a>]) -> Result<Vec<Vec<OperationRef
 }
 
 /// Whether `of` begins where `last` ends, or with the tile that `last` has drawn last.
-fn goes_on<'c, 'a>(last: OperationRef<'c, 'a>, of: OperationRef<'c, 'a>) -> Result<bool, melior::Error> {
+fn continues<'c, 'a>(last: OperationRef<'c, 'a>, of: OperationRef<'c, 'a>) -> Result<bool, melior::Error> {
     let end: Value<'c, 'a> = match walk::has_name(last, "scf.while") {
         true => last.result(0)?.into(),
         false => last.operand(1)?,
@@ -213,10 +216,7 @@ fn engine_of<'c>(of: OperationRef<'c, '_>) -> Result<CopyEngine, PassError<'c>> 
 
 /// The copies of a kernel or a loop, in order.
 fn copies_in<'c, 'a>(of: OperationRef<'c, 'a>) -> Vec<CopyToSharedOp<'c, 'a>> {
-    walk::named(of, CopyToSharedOp::NAME)
-        .into_iter()
-        .filter_map(CopyToSharedOp::from_op)
-        .collect()
+    walk::all(of, CopyToSharedOp::from_op)
 }
 
 /// Issues a copy by the copy engine where it stands, and waits for it where its memory is first loaded from.

@@ -19,11 +19,9 @@ use norma_dialects::{
     },
     layout::{self, EncodingError},
 };
+use norma_targets::MBARRIER_BYTES;
 
 use crate::mlir::{diagnostic::Diagnostic, types};
-
-/// Bytes of an mbarrier (PTX ISA, "Size and alignment of the mbarrier object").
-const MBARRIER_BYTES: i64 = 8;
 
 /// When an access to shared memory is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -192,10 +192,7 @@ struct Arrays {
 impl Arrays {
     fn of<'c>(function: OperationRef<'c, '_>) -> Result<Self, PassError<'c>> {
         let mut left_by_consumers = Vec::new();
-        for arrive in walk::named(function, MBarrierArriveOp::NAME)
-            .into_iter()
-            .filter_map(MBarrierArriveOp::from_op)
-        {
+        for arrive in walk::all(function, MBarrierArriveOp::from_op) {
             let array = shared_memory::known_origin(arrive.barriers()?, arrive.op())?;
             left_by_consumers.push(array.to_raw().ptr as usize);
         }

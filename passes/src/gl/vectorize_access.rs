@@ -6,6 +6,7 @@
 
 use melior::ir::{OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::{attributes::kernel, gl::AsyncCopyOp, integer_of, layout};
+use norma_targets::CP_ASYNC_BYTES;
 
 use crate::{
     mlir::{
@@ -18,9 +19,6 @@ use crate::{
 };
 
 use super::access::Access;
-
-/// The sizes that one `cp.async` may move, in bytes (PTX ISA, `cp.async`).
-const COPY_BYTES: [i64; 3] = [16, 8, 4];
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorizeAccess>) -> PassResult<'c> {
     for op in walk::pre_order(op) {
@@ -74,7 +72,7 @@ fn vectorize_copy<'c>(
     let bytes = access.element_bytes().unwrap_or(1);
     let mut chosen = 1;
     if let Some(offsets) = memory.offset_map() {
-        let vectors = COPY_BYTES.into_iter().map(|copied| copied / bytes);
+        let vectors = CP_ASYNC_BYTES.into_iter().map(|copied| copied / bytes);
         for vector in vectors.filter(|vector| *vector > 0) {
             let layout = offsets
                 .cooperative_copy(vector, warps)
@@ -87,10 +85,13 @@ fn vectorize_copy<'c>(
     }
     let b = Builder::before(op);
     b.set_attribute(op, "vector", b.i64_attribute(chosen));
-    if chosen * bytes < COPY_BYTES[COPY_BYTES.len() - 1] {
+    let [.., fewest] = CP_ASYNC_BYTES;
+    if chosen * bytes < fewest {
         cx.remark(
             op.location(),
-            "copied by way of registers: no 4 bytes are known to be neighbours at a multiple of 4 bytes",
+            format!(
+                "copied by way of registers: no {fewest} bytes are known to be neighbours at a multiple of {fewest} bytes"
+            ),
         );
     }
     if chosen > 1 {

@@ -5,17 +5,15 @@
 //! conversion.type_rule(|ty| tile_to_vector(ty));              // None: not this rule's business
 //! conversion.illegal_dialect("gl");
 //! conversion.pattern("gl.load", |op, operands, b| { ...; b.replace(op, &[value]); Ok(()) });
-//! conversion.signature("func.func");
-//! conversion.apply_full(op)
+//! conversion.apply(op)
 //! ```
 //!
-//! Types convert 1:1. Where a converted and an unconverted value meet, MLIR inserts `builtin.unrealized_conversion_cast`; a full conversion
-//! fails if one of an illegal type has to stay. A pattern may fail at any point: its changes are undone.
+//! Types convert 1:1. Where a converted and an unconverted value meet, MLIR inserts `builtin.unrealized_conversion_cast`. A pattern may
+//! fail at any point: its changes are undone.
 //!
 //! A pattern that does not match returns the reason, which is printed if the conversion fails on that op. A pattern that finds an error
 //! ends the conversion. A panic in any closure does the same, as an internal error.
 
-mod builder;
 mod ffi;
 
 use std::{
@@ -30,10 +28,10 @@ use melior::{
     ir::{Location, OperationRef, Type, TypeLike, Value, operation::OperationLike},
 };
 use mlir_sys::{
-    MlirOperation, MlirRewriterBase, MlirType, MlirValue, mlirLocationUnknownGet, mlirTypeGetContext,
+    MlirOperation, MlirRewriterBase, MlirStringRef, MlirType, MlirValue, mlirLocationUnknownGet,
+    mlirTypeGetContext,
 };
 
-pub use builder::ConversionBuilder;
 use ffi::*;
 
 use super::{
@@ -45,11 +43,7 @@ use super::{
 
 type TypeRule<'c, 'p> = dyn Fn(Type<'c>) -> Option<Type<'c>> + 'p;
 type Legality<'c, 'p> = dyn for<'a> Fn(OperationRef<'c, 'a>) -> bool + 'p;
-type Pattern<'c, 'p> = dyn for<'a> Fn(
-        OperationRef<'c, 'a>,
-        &[Value<'c, 'a>],
-        &ConversionBuilder<'c, 'a>,
-    ) -> Result<(), Rejection<'c>>
+type Pattern<'c, 'p> = dyn for<'a> Fn(OperationRef<'c, 'a>, &[Value<'c, 'a>], &Builder<'c, 'a>) -> Result<(), Rejection<'c>>
     + 'p;
 
 /// Why a pattern did not rewrite an op.
@@ -106,10 +100,9 @@ type Boxed<'c, F> = Box<Callback<'c, F>>;
 struct Callback<'c, F: ?Sized> {
     closure: Box<F>,
     state: Rc<State<'c>>,
-    conversion: *mut c_void,
 }
 
-/// State that closures leave behind for `apply`.
+/// State that closures leave behind for [`Conversion::apply`].
 struct State<'c> {
     pass: &'static str,
     /// An error has been emitted, so that every further callback declines.
@@ -189,14 +182,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
     /// Makes the op legal.
     pub fn legal_op(&mut self, name: &str) -> &mut Self {
         // SAFETY: the name outlives the call.
-        unsafe { normaConversionSetOp(self.raw, StringRef::new(name).to_raw(), true) };
-        self
-    }
-
-    /// Makes the op illegal.
-    pub fn illegal_op(&mut self, name: &str) -> &mut Self {
-        // SAFETY: the name outlives the call.
-        unsafe { normaConversionSetOp(self.raw, StringRef::new(name).to_raw(), false) };
+        unsafe { normaConversionSetLegalOp(self.raw, StringRef::new(name).to_raw()) };
         self
     }
 
@@ -206,18 +192,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
         name: &str,
         legality: impl for<'a> Fn(OperationRef<'c, 'a>) -> bool + 'p,
     ) -> &mut Self {
-        let callback = self.callback(Box::new(legality) as Box<Legality<'c, 'p>>);
-        // SAFETY: the callback's box does not move and outlives the conversion's use of it.
-        unsafe {
-            normaConversionSetDynamicOp(
-                self.raw,
-                StringRef::new(name).to_raw(),
-                is_legal,
-                pointer(&callback),
-            );
-        }
-        self.legalities.push(callback);
-        self
+        self.legal_if(name, Box::new(legality), normaConversionSetDynamicOp)
     }
 
     /// Makes an op of the dialect legal if `legality` holds for it.
@@ -226,24 +201,26 @@ impl<'c, 'p> Conversion<'c, 'p> {
         name: &str,
         legality: impl for<'a> Fn(OperationRef<'c, 'a>) -> bool + 'p,
     ) -> &mut Self {
-        let callback = self.callback(Box::new(legality) as Box<Legality<'c, 'p>>);
+        self.legal_if(name, Box::new(legality), normaConversionSetDynamicDialect)
+    }
+
+    fn legal_if(
+        &mut self,
+        name: &str,
+        legality: Box<Legality<'c, 'p>>,
+        set: unsafe extern "C" fn(*mut c_void, MlirStringRef, RawLegality, *mut c_void),
+    ) -> &mut Self {
+        let callback = self.callback(legality);
         // SAFETY: the callback's box does not move and outlives the conversion's use of it.
         unsafe {
-            normaConversionSetDynamicDialect(
+            set(
                 self.raw,
                 StringRef::new(name).to_raw(),
                 is_legal,
                 pointer(&callback),
-            );
-        }
+            )
+        };
         self.legalities.push(callback);
-        self
-    }
-
-    /// Makes an op that no rule names legal if the types of its operands, results and block arguments are legal.
-    pub fn legal_by_types(&mut self) -> &mut Self {
-        // SAFETY: the conversion is alive.
-        unsafe { normaConversionSetUnknownByTypes(self.raw) };
         self
     }
 
@@ -254,7 +231,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
         pattern: impl for<'a> Fn(
             OperationRef<'c, 'a>,
             &[Value<'c, 'a>],
-            &ConversionBuilder<'c, 'a>,
+            &Builder<'c, 'a>,
         ) -> Result<(), Rejection<'c>>
         + 'p,
     ) -> &mut Self {
@@ -262,8 +239,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
             op: MlirOperation,
             operands: *const MlirValue,
             operand_count: isize,
-            base: MlirRewriterBase,
-            rewriter: *mut c_void,
+            rewriter: MlirRewriterBase,
             callback: *mut c_void,
         ) -> bool {
             // SAFETY: `callback` was made from this type below and lives as long as the conversion; the other arguments
@@ -282,17 +258,8 @@ impl<'c, 'p> Conversion<'c, 'p> {
             let location = op.location();
             let result = guard::catch(|| {
                 // SAFETY: the rewriter is alive for the call.
-                let builder = unsafe { Builder::over(base, location) };
-                let conversion = callback.conversion;
-                (callback.closure)(
-                    op,
-                    &operands,
-                    &ConversionBuilder {
-                        builder,
-                        rewriter,
-                        conversion,
-                    },
-                )
+                let builder = unsafe { Builder::over(rewriter, location) };
+                (callback.closure)(op, &operands, &builder)
             });
             match result {
                 Ok(Ok(())) => return true,
@@ -307,29 +274,9 @@ impl<'c, 'p> Conversion<'c, 'p> {
         let callback = self.callback(Box::new(pattern) as Box<Pattern<'c, 'p>>);
         // SAFETY: the callback's box does not move and outlives the conversion's use of it.
         unsafe {
-            normaConversionAddPattern(
-                self.raw,
-                StringRef::new(root).to_raw(),
-                1,
-                call,
-                pointer(&callback),
-            );
+            normaConversionAddPattern(self.raw, StringRef::new(root).to_raw(), call, pointer(&callback));
         }
         self.patterns.push(callback);
-        self
-    }
-
-    /// Converts the signatures of one kind of function (`func.func`, `gpu.func`, `llvm.func`).
-    pub fn signature(&mut self, function: &str) -> &mut Self {
-        // SAFETY: the name outlives the call.
-        unsafe { normaConversionAddSignature(self.raw, StringRef::new(function).to_raw()) };
-        self
-    }
-
-    /// Converts `func.return`, `func.call` and the operands of branches.
-    pub fn calls(&mut self) -> &mut Self {
-        // SAFETY: the conversion is alive.
-        unsafe { normaConversionAddCalls(self.raw) };
         self
     }
 
@@ -340,28 +287,14 @@ impl<'c, 'p> Conversion<'c, 'p> {
         self
     }
 
-    /// Converts the illegal ops in `op`; ops that no rule names may stay.
+    /// Converts the illegal ops in `op`; ops that no rule names may stay (a partial conversion).
     ///
     /// # Errors
     ///
     /// [`PassError::Reported`] if an illegal op stays.
-    pub fn apply_partial(self, op: OperationRef<'c, '_>) -> PassResult<'c> {
-        self.apply(op, false)
-    }
-
-    /// Converts `op` until everything in it is legal by a rule.
-    ///
-    /// # Errors
-    ///
-    /// [`PassError::Reported`] if an op stays that no rule makes legal.
-    pub fn apply_full(self, op: OperationRef<'c, '_>) -> PassResult<'c> {
-        self.apply(op, true)
-    }
-
-    fn apply(self, op: OperationRef<'c, '_>, full: bool) -> PassResult<'c> {
+    pub fn apply(self, op: OperationRef<'c, '_>) -> PassResult<'c> {
         // SAFETY: the op, the conversion with its callbacks, and the flag are alive.
-        let success =
-            unsafe { normaConversionApply(self.raw, op.to_raw(), full, self.state.failed.as_ptr()) };
+        let success = unsafe { normaConversionApply(self.raw, op.to_raw(), self.state.failed.as_ptr()) };
         if success && !self.state.failed.get() {
             return Ok(());
         }
@@ -382,7 +315,6 @@ impl<'c, 'p> Conversion<'c, 'p> {
         Box::new(Callback {
             closure,
             state: Rc::clone(&self.state),
-            conversion: self.raw,
         })
     }
 }

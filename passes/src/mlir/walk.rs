@@ -30,6 +30,14 @@ pub fn named<'c, 'a>(root: OperationRef<'c, 'a>, name: &str) -> Vec<OperationRef
     ops
 }
 
+/// The ops in `root` that a view takes, outermost first: `walk::all(module, KernelOp::from_op)`.
+pub fn all<'c, 'a, T>(
+    root: OperationRef<'c, 'a>,
+    view: impl Fn(OperationRef<'c, 'a>) -> Option<T>,
+) -> Vec<T> {
+    pre_order(root).into_iter().filter_map(view).collect()
+}
+
 /// Whether an op has the full name given (`"arith.addf"`).
 pub fn has_name(op: OperationRef<'_, '_>, name: &str) -> bool {
     norma_dialects::op_name(op) == name

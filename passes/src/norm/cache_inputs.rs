@@ -37,10 +37,7 @@ use crate::{
 };
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormCacheInputs>) -> PassResult<'c> {
-    for kernel in walk::named(op, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(op, KernelOp::from_op) {
         let location = kernel.op().location();
         let Some(schedule) = kernel.schedule() else {
             let message = "expected a kernel with a schedule, got none";

@@ -35,10 +35,7 @@ pub(crate) fn run<'c>(
 ) -> PassResult<'c> {
     let mut names = KernelNames::new(module);
     let mut launches = Launches::of(module)?;
-    for kernel in walk::named(module, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(module, KernelOp::from_op) {
         let (Some(alternatives), Some(conditions)) = (kernel.alternatives(), kernel.conditions()) else {
             continue;
         };

@@ -46,9 +46,8 @@ use crate::{
 const MOST_OPS: usize = 64;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormGatherOneHots>) -> PassResult<'c> {
-    for kernel in walk::named(op, KernelOp::NAME)
+    for kernel in walk::all(op, KernelOp::from_op)
         .into_iter()
-        .filter_map(KernelOp::from_op)
         .filter(|kernel| kernel.roles().is_none())
     {
         let space = Space::of(kernel)?;

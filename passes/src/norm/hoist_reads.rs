@@ -18,10 +18,7 @@ use crate::{
 };
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormHoistReads>) -> PassResult<'c> {
-    for kernel in walk::named(op, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(op, KernelOp::from_op) {
         if !kernel.schedule().is_some_and(|schedule| schedule.early_reads()) {
             continue;
         }

@@ -5,9 +5,9 @@
 //! ranges over a dim of one of the levels that the parameter names. Within the innermost of these levels the two reductions stay
 //! apart, but the second one takes as its reference what the first one gives for these elements alone, such as their maximum or their
 //! mean. At the named levels partial results of both are combined as tuples, by the rule that the group's dependence declares
-//! ([`Meeting::Together`]). At the other levels, between and outside of the named ones, only one value for each thread or CTA is left
+//! ([`Combination::AsTuples`]). At the other levels, between and outside of the named ones, only one value for each thread or CTA is left
 //! to be reduced, and one reduction follows the other: each partial result is first changed to the common reference
-//! ([`Meeting::InTurn`]). The module [`crate::kernel::homomorphism`] says why the results are equal up to rounding.
+//! ([`Combination::OneByOne`]). The module [`crate::kernel::homomorphism`] says why the results are equal up to rounding.
 //!
 //! Merging costs arithmetic for each partial result, and saves a second pass over memory, or a second round of synchronization. Tuples
 //! take a combination for each step of a reduction within a warp, and for each warp in every thread, so that they pay where rounds are
@@ -47,10 +47,7 @@ pub(crate) fn run<'c>(
     op: melior::ir::OperationRef<'c, '_>,
     cx: &PassContext<'c, NormMergeReductions>,
 ) -> PassResult<'c> {
-    for kernel in walk::named(op, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(op, KernelOp::from_op) {
         let Some(schedule) = kernel.schedule() else {
             continue;
         };
@@ -77,21 +74,21 @@ pub(super) struct Partition<'c, 'a> {
     /// The dims that both reductions range over as before, with a reference taken from these elements alone.
     pub(super) within: Vec<Value<'c, 'a>>,
     /// How the partial results of that are combined, one step after the other.
-    pub(super) meetings: Vec<Meeting<'c, 'a>>,
+    pub(super) combinations: Vec<Combination<'c, 'a>>,
 }
 
 /// How partial results of a group are combined over some dims.
-pub(super) enum Meeting<'c, 'a> {
+pub(super) enum Combination<'c, 'a> {
     /// By one reduction of tuples.
-    Together(Vec<Value<'c, 'a>>),
+    AsTuples(Vec<Value<'c, 'a>>),
     /// By one reduction after the other: each partial result is changed to the common reference before it is reduced.
-    InTurn(Vec<Value<'c, 'a>>),
+    OneByOne(Vec<Value<'c, 'a>>),
 }
 
-impl<'c, 'a> Meeting<'c, 'a> {
+impl<'c, 'a> Combination<'c, 'a> {
     fn dims(&self) -> &[Value<'c, 'a>] {
         match self {
-            Self::Together(dims) | Self::InTurn(dims) => dims,
+            Self::AsTuples(dims) | Self::OneByOne(dims) => dims,
         }
     }
 }
@@ -102,19 +99,19 @@ impl<'c, 'a> Partition<'c, 'a> {
     fn of(levels: Vec<(Vec<Value<'c, 'a>>, bool)>) -> Option<Self> {
         let mut partition = Self {
             within: Vec::new(),
-            meetings: Vec::new(),
+            combinations: Vec::new(),
         };
         for (dims, is_together) in levels.into_iter().filter(|(dims, _)| !dims.is_empty()) {
-            match (partition.meetings.last_mut(), is_together) {
+            match (partition.combinations.last_mut(), is_together) {
                 (None, false) => partition.within.extend(dims),
-                (Some(Meeting::Together(last)), true) | (Some(Meeting::InTurn(last)), false) => {
+                (Some(Combination::AsTuples(last)), true) | (Some(Combination::OneByOne(last)), false) => {
                     last.extend(dims)
                 }
-                (_, true) => partition.meetings.push(Meeting::Together(dims)),
-                (_, false) => partition.meetings.push(Meeting::InTurn(dims)),
+                (_, true) => partition.combinations.push(Combination::AsTuples(dims)),
+                (_, false) => partition.combinations.push(Combination::OneByOne(dims)),
             }
         }
-        (!partition.meetings.is_empty()).then_some(partition)
+        (!partition.combinations.is_empty()).then_some(partition)
     }
 }
 

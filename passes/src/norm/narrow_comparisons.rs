@@ -23,10 +23,7 @@ pub(crate) fn run<'c>(
     op: OperationRef<'c, '_>,
     cx: &PassContext<'c, NormNarrowComparisons>,
 ) -> PassResult<'c> {
-    for kernel in walk::named(op, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(op, KernelOp::from_op) {
         let space = Space::of(kernel)?;
         for comparison in space.ops.iter().filter(|op| op_name(**op) == "arith.cmpi") {
             let sides = [comparison.operand(0)?, comparison.operand(1)?];

@@ -41,10 +41,7 @@ pub(crate) fn run<'c>(
     cx: &PassContext<'c, NormNormalizeSpace>,
 ) -> PassResult<'c> {
     let launches = walk::named(module, LaunchOp::NAME);
-    for kernel in walk::named(module, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(module, KernelOp::from_op) {
         // A schedule refers to the dims as they are.
         let has_schedule = kernel.schedule().is_some() || kernel.alternatives().is_some();
         if kernel.roles().is_some() || has_schedule {

@@ -23,10 +23,7 @@ pub(crate) fn run<'c>(
     op: OperationRef<'c, '_>,
     cx: &PassContext<'c, NormPersistentReduction>,
 ) -> PassResult<'c> {
-    for kernel in walk::named(op, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(op, KernelOp::from_op) {
         let space = Space::of(kernel)?;
         let Some(roles) = &space.roles else {
             let message = "expected a kernel with roles, as norm-tile leaves it";

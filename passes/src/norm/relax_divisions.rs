@@ -32,10 +32,7 @@ use crate::{
 };
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormRelaxDivisions>) -> PassResult<'c> {
-    for kernel in walk::named(op, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(op, KernelOp::from_op) {
         let space = Space::of(kernel)?;
         for division in space.ops.iter().filter(|op| op_name(**op) == "arith.divf") {
             let (dividend, divisor) = (division.operand(0)?, division.operand(1)?);

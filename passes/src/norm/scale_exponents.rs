@@ -43,9 +43,8 @@ const LARGE: f64 = (1u128 << 126) as f64;
 const SCALE_OF_LARGE: f64 = 1.0 / (1u128 << 64) as f64;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormScaleExponents>) -> PassResult<'c> {
-    for kernel in walk::named(op, KernelOp::NAME)
+    for kernel in walk::all(op, KernelOp::from_op)
         .into_iter()
-        .filter_map(KernelOp::from_op)
         .filter(|kernel| kernel.roles().is_some())
     {
         let space = Space::of(kernel)?;

@@ -51,10 +51,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
             None => diagnostic,
         }
     })?;
-    let kernels = walk::named(op, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-        .collect::<Vec<_>>();
+    let kernels = walk::all(op, KernelOp::from_op);
     let given = Given::read(&kernels, cx)?;
     if options.batch_invariant && options.by_size {
         let message = "expected one of batch-invariant and by-size, got both: kernels for few points may reduce in another order";

@@ -42,9 +42,8 @@ pub(crate) fn run<'c>(
 ) -> PassResult<'c> {
     let mut names = KernelNames::new(module);
     let mut launches = Launches::of(module)?;
-    for kernel in walk::named(module, KernelOp::NAME)
+    for kernel in walk::all(module, KernelOp::from_op)
         .into_iter()
-        .filter_map(KernelOp::from_op)
         .filter(|kernel| kernel.roles().is_none())
     {
         // A dim that only dead reductions are over does not count as reduced.

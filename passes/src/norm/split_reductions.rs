@@ -31,7 +31,7 @@ use scratch::Scratch;
 use super::{kernel_names::KernelNames, launches::Launches, scratch_names::ScratchNames};
 use crate::{
     kernel::{
-        signature::{Left, drop_unused},
+        signature::{Kept, drop_unused},
         space::Space,
         space_rewrite::replace_space,
     },
@@ -54,10 +54,7 @@ pub(crate) fn run<'c>(
     cx: &PassContext<'c, NormSplitReductions>,
 ) -> PassResult<'c> {
     let mut made = Made::of(module)?;
-    for kernel in walk::named(module, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(module, KernelOp::from_op) {
         // Each round splits one dim; the kernel that is left may have another.
         while let Some(split) = Split::of(kernel)? {
             split.apply(&mut made)?;
@@ -194,7 +191,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         partials: &[Partial<'c>],
         part: usize,
         factors: Vec<Vec<Factor>>,
-    ) -> Result<Left, PassError<'c>> {
+    ) -> Result<Kept, PassError<'c>> {
         partials::leave(self.kernel, partials, part)?;
         let mut mapping = self.mapping.clone();
         mapping.spread.splice(self.dim..=self.dim, factors);
@@ -237,7 +234,7 @@ pub(super) fn reductions_over(space: &Space<'_, '_>, dim: usize) -> Vec<usize> {
 }
 
 /// Drops the dims and arguments that a kernel no longer uses, and sets what is left of `mapping` as its schedule.
-fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, PassError<'c>> {
+fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Kept, PassError<'c>> {
     let location = kernel.op().location();
     let space = Space::of(kernel)?;
     let used = (0..space.dims.len()).filter(|dim| uses(space.dims[*dim]) > 0);
@@ -246,15 +243,15 @@ fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, 
     if !mapping.spread.iter().flatten().any(is_split) {
         mapping.merge_reductions.retain(|level| *level != Level::Split);
     }
-    let left = drop_unused(kernel)?;
+    let kept = drop_unused(kernel)?;
     if mapping.keep.len() > 1 {
         // Scratch is only written here, so that no place is given for it.
-        let places = left.buffers.iter().map(|buffer| mapping.place(*buffer));
+        let places = kept.buffers.iter().map(|buffer| mapping.place(*buffer));
         mapping.keep = places.collect();
     }
     let schedule = mapping.attribute(location).ok_or(PassError::Reported)?;
     Builder::before(kernel.op()).set_attribute(kernel.op(), "schedule", schedule.into());
-    Ok(left)
+    Ok(kept)
 }
 
 /// Replaces each launch of `kernel` by launches of `kernels`, one after the other, before which it allocates the scratch between them.
@@ -265,7 +262,7 @@ pub(super) fn add_launches<'c: 'a, 'a>(
     kernel: KernelOp<'c, 'a>,
     num_buffers: usize,
     scratch: &[Scratch<'c>],
-    kernels: &[(String, Left)],
+    kernels: &[(String, Kept)],
 ) -> PassResult<'c> {
     for launch in made.launches.take(kernel) {
         let b = Builder::before(launch.op());
@@ -275,9 +272,9 @@ pub(super) fn add_launches<'c: 'a, 'a>(
         for scratch in scratch {
             all.push(scratch.allocate(&b, buffers, &made.scratch_names.next())?);
         }
-        for (name, left) in kernels {
-            let buffers = left.buffers.iter().filter_map(|buffer| all.get(*buffer));
-            let scalars = left.scalars.iter().filter_map(|scalar| scalars.get(*scalar));
+        for (name, kept) in kernels {
+            let buffers = kept.buffers.iter().filter_map(|buffer| all.get(*buffer));
+            let scalars = kept.scalars.iter().filter_map(|scalar| scalars.get(*scalar));
             let operands = buffers.chain(scalars).copied().collect::<Vec<_>>();
             let callee = FlatSymbolRefAttribute::new(b.context(), name).into();
             let launch = b.insert(LaunchOp::build(launch.op().location(), &operands, callee)?);

@@ -47,10 +47,7 @@ pub(crate) fn run<'c>(
         Target::parse(&options.target).map_err(|error| Diagnostic::user(module.location(), &error))?;
     let given = given::entries(&options.given);
     let mut made = Made::of(module)?;
-    for kernel in walk::named(module, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(module, KernelOp::from_op) {
         let name = kernel.sym_name()?;
         let is_given = given
             .iter()

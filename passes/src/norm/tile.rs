@@ -20,10 +20,7 @@ use crate::{
 };
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormTile>) -> PassResult<'c> {
-    for kernel in walk::named(op, KernelOp::NAME)
-        .into_iter()
-        .filter_map(KernelOp::from_op)
-    {
+    for kernel in walk::all(op, KernelOp::from_op) {
         if kernel.roles().is_some() {
             continue;
         }

@@ -53,7 +53,7 @@ impl Alignment {
             });
         let (Some(strides), Some(offset)) = (strides.collect::<Option<Vec<_>>>(), lead.offset) else {
             return Err(Reason::unsupported(format!(
-                "aligned_dim = {dim}, along which rows begin where only the run knows; supported: static strides"
+                "aligned_dim = {dim}, along which rows begin at dynamic places; supported: static strides"
             )));
         };
         Ok(Self {

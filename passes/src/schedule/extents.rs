@@ -18,13 +18,13 @@ const LEAST_BYTES: f64 = (1u64 << 24) as f64;
 const NOMINAL_ROW: u64 = 4096;
 /// The extent assumed for a dim that is reduced and not used again, such as the rows over which columns are summed.
 const NOMINAL_WALK: u64 = 32768;
-/// The largest number of kept points with which a reduced dim that only the run knows, and along which results are broadcast again, may
+/// The largest number of kept points with which a reduced dim of dynamic extent, along which results are broadcast again, may
 /// be the whole tensor rather than a row: the scale of all elements. So few CTAs leave most SMs idle if it is long.
 const FEW_ROWS: u64 = 32;
 /// A larger upper bound comes from a type or an address space, and says nothing about what is usual.
 const LARGEST_BOUND: u64 = 1 << 31;
 
-/// Returns the dims of a space. Of several kept dims whose extents only the run knows, the first has the extent `open` and the
+/// Returns the dims of a space. Of several kept dims of dynamic extents, the first has the extent `open` and the
 /// others have one point; where there is none and at most [`FEW_ROWS`] points are kept, the first reduced dim along which results are
 /// broadcast again has it. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`]. If `carrier` names such a dim, it
 /// has the extent in the place of the first.
@@ -39,40 +39,158 @@ pub(super) fn dims(
     open: Option<u64>,
     carrier: Option<usize>,
 ) -> Result<Vec<Dim>, Error> {
-    // A dim without points is taken as one with a point: costs divide by extents, and whatever suits one point suits none.
-    let known = |dim: usize| {
-        let extent = space.extents[dim];
-        extent
-            .is_constant()
-            .then(|| extent.constant_value().max(1) as u64)
+    let extents = Extents::of(space, reductions, carrier)?;
+    if let Some(open) = open {
+        return Ok(extents.dims(open));
+    }
+    let dims = extents.dims(1);
+    let is_open = |dim: usize| extents.is_open(dim) || Some(dim) == extents.long;
+    let varies = |access: &&Access| (0..dims.len()).any(|dim| access.uses[dim] && is_open(dim));
+    let bytes_of_one = accesses
+        .iter()
+        .filter(varies)
+        .map(|access| access.total_bytes(&dims))
+        .sum::<f64>();
+    // A power of two is a multiple of every tile, so that a nominal extent counts against none of them.
+    let as_many_as_move = |bytes: f64| (bytes / bytes_of_one.max(1.0)).log2().round().exp2() as u64;
+    let largest = match extents.long.is_some() || (reductions.is_empty() && extents.whole.is_empty()) {
+        true => LARGEST_BOUND,
+        false => NOMINAL_ROWS.max(as_many_as_move(LEAST_BYTES)),
     };
-    let scans = space.scans().into_iter();
-    // A CTA has to visit all points of these dims: a scan needs them in order, and a reduction with several results passes over
-    // them for each result.
-    let reductions_again = space
-        .reductions()
-        .into_iter()
-        .filter(|reduce| reduce.nth().is_some());
-    let again = reductions_again
-        .flat_map(|reduce| space.dims_reduced_by(reduce))
-        .collect::<DimSet>();
-    let whole = scans
-        .flat_map(|scan| space.dims_scanned_by(scan))
-        .chain(again.iter().copied())
-        .collect::<DimSet>();
-    let counting = space.dims_of_nth();
-    let usage = |dim: usize| {
-        let is_reduced = reductions.iter().any(|reduction| reduction.over[dim]);
-        let is_reduced = is_reduced || whole.contains(&dim) || counting.contains(&dim);
-        let is_kept = reductions.iter().any(|reduction| reduction.keeps[dim]);
-        match (is_reduced, is_kept) {
-            (false, _) => Use::Kept,
-            (true, false) => Use::Reduced,
-            (true, true) => Use::Both,
-        }
-    };
-    let count = space.dims.len();
-    let mut is_revisited = vec![false; count];
+    Ok(extents.dims(as_many_as_move(NOMINAL_BYTES).clamp(1, largest)))
+}
+
+/// What is known of the dims of a space whatever the dynamic extents are. All lists are by dim.
+struct Extents {
+    usages: Vec<Use>,
+    is_revisited: Vec<bool>,
+    /// The dims all of whose points a CTA has to visit: a scan needs them in order, and a reduction with several results passes over
+    /// them for each result.
+    whole: DimSet,
+    /// The dims that count the results of reductions.
+    counting: DimSet,
+    /// The static extents. A dim without points is taken as one with a point: costs divide by extents, and whatever suits one point
+    /// suits none.
+    known: Vec<Option<u64>>,
+    /// The least extents.
+    least: Vec<u64>,
+    /// The largest extents, as far as they are bounded.
+    most: Vec<Option<u64>>,
+    /// The reduced dim that may be the whole tensor.
+    long: Option<usize>,
+    carrier: Option<usize>,
+}
+
+impl Extents {
+    fn of(space: &Space<'_, '_>, reductions: &[Reduction], carrier: Option<usize>) -> Result<Self, Error> {
+        let reductions_again = space
+            .reductions()
+            .into_iter()
+            .filter(|reduce| reduce.nth().is_some());
+        let again = reductions_again
+            .flat_map(|reduce| space.dims_reduced_by(reduce))
+            .collect::<DimSet>();
+        let scans = space.scans().into_iter();
+        let whole = scans
+            .flat_map(|scan| space.dims_scanned_by(scan))
+            .chain(again.iter().copied())
+            .collect::<DimSet>();
+        let counting = space.dims_of_nth();
+        let usage = |dim: usize| {
+            let is_reduced = reductions.iter().any(|reduction| reduction.over[dim]);
+            let is_reduced = is_reduced || whole.contains(&dim) || counting.contains(&dim);
+            let is_kept = reductions.iter().any(|reduction| reduction.keeps[dim]);
+            match (is_reduced, is_kept) {
+                (false, _) => Use::Kept,
+                (true, false) => Use::Reduced,
+                (true, true) => Use::Both,
+            }
+        };
+        let known = |dim: usize| {
+            let extent = space.extents[dim];
+            extent
+                .is_constant()
+                .then(|| extent.constant_value().max(1) as u64)
+        };
+        // A dim that is not static needs a place in the tile, which one with a single point does not get.
+        let most = |dim: usize| {
+            let most = u64::try_from(space.extent_bounds(dim).bound()?).unwrap_or(0);
+            (most <= LARGEST_BOUND).then_some(most.max(2))
+        };
+        let least = |dim: usize| u64::try_from(space.extent_bounds(dim).least).unwrap_or(0);
+        let dims = 0..space.dims.len();
+        let mut extents = Self {
+            usages: dims.clone().map(usage).collect(),
+            is_revisited: revisited(space, &again)?,
+            known: dims.clone().map(known).collect(),
+            least: dims.clone().map(least).collect(),
+            most: dims.map(most).collect(),
+            whole,
+            counting,
+            long: None,
+            carrier,
+        };
+        extents.long = extents.long();
+        Ok(extents)
+    }
+
+    /// Whether a dim is a kept one of dynamic extent.
+    fn is_open(&self, dim: usize) -> bool {
+        self.known[dim].is_none() && self.usages[dim] != Use::Reduced
+    }
+
+    /// The reduced dim that may be the whole tensor, if any.
+    fn long(&self) -> Option<usize> {
+        let dims = 0..self.usages.len();
+        let kept = dims.clone().filter(|dim| self.usages[*dim] != Use::Reduced);
+        let kept = kept
+            .map(|dim| self.known[dim].unwrap_or(u64::MAX))
+            .fold(1, u64::saturating_mul);
+        let is_long = |dim: &usize| {
+            let is_revisited = self.is_revisited[*dim] && !self.whole.contains(dim);
+            let is_row = self.usages[*dim] == Use::Reduced && is_revisited;
+            kept <= FEW_ROWS && is_row && self.known[*dim].is_none() && self.most[*dim].is_none()
+        };
+        dims.into_iter().find(is_long)
+    }
+
+    /// The dims, where `first` is the extent of the first kept dim of dynamic extent, or of the long one.
+    fn dims(&self, first: u64) -> Vec<Dim> {
+        let mut first = first;
+        let mut nominal = |dim: usize| {
+            let (is_revisited, is_whole) = (self.is_revisited[dim], self.whole.contains(&dim));
+            let usual = match (self.usages[dim], self.most[dim]) {
+                _ if Some(dim) == self.long => first,
+                // Assume the longest row, so that a tile holds any row as a whole.
+                (Use::Reduced | Use::Both, Some(most)) if is_revisited => most,
+                (Use::Reduced | Use::Both, _) if is_revisited || is_whole => NOMINAL_ROW,
+                (Use::Reduced, _) => NOMINAL_WALK,
+                (Use::Kept | Use::Both, _) if self.carrier.is_some_and(|carrier| carrier != dim) => 1,
+                (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, 1),
+            };
+            usual
+                .max(self.least[dim].min(LARGEST_BOUND))
+                .min(self.most[dim].unwrap_or(u64::MAX))
+        };
+        let dim = |dim: usize| {
+            let known = self.known[dim];
+            let extent = known.unwrap_or_else(|| nominal(dim));
+            Dim {
+                extent,
+                is_known: known.is_some() || self.most[dim] == Some(extent),
+                usage: self.usages[dim],
+                is_whole: self.whole.contains(&dim),
+                is_counting: self.counting.contains(&dim),
+                is_revisited: self.is_revisited[dim],
+            }
+        };
+        (0..self.usages.len()).map(dim).collect()
+    }
+}
+
+/// By dim, whether its points are needed behind a reduction over it; those of the dims `again` are, for the next result.
+fn revisited(space: &Space<'_, '_>, again: &DimSet) -> Result<Vec<bool>, Error> {
+    let mut is_revisited = vec![false; space.dims.len()];
     for crossing in space.crossings() {
         let access = space.access(space.ops[crossing.read])?;
         let reduce = ReduceOp::from_op(space.ops[crossing.reduction]);
@@ -82,71 +200,8 @@ pub(super) fn dims(
             }
         }
     }
-    for dim in &again {
+    for dim in again {
         is_revisited[*dim] = true;
     }
-    // A dim that is not static needs a place in the tile, which one with a single point does not get.
-    let most = |dim: usize| {
-        let most = u64::try_from(space.extent_bounds(dim).bound()?).unwrap_or(0);
-        (most <= LARGEST_BOUND).then_some(most.max(2))
-    };
-    let is_open = |dim: &usize| known(*dim).is_none() && matches!(usage(*dim), Use::Kept | Use::Both);
-    let kept = (0..count).filter(|dim| usage(*dim) != Use::Reduced);
-    let kept = kept
-        .map(|dim| known(dim).unwrap_or(u64::MAX))
-        .fold(1, u64::saturating_mul);
-    let is_long = |dim: &usize| {
-        let is_row = usage(*dim) == Use::Reduced && is_revisited[*dim] && !whole.contains(dim);
-        kept <= FEW_ROWS && is_row && known(*dim).is_none() && most(*dim).is_none()
-    };
-    let long = (0..count).find(is_long);
-    // `first` is the extent of the first kept dim that only the run knows, or of the long one.
-    let with = |first: u64| -> Vec<Dim> {
-        let mut first = first;
-        let mut nominal = |dim: usize| {
-            let least = u64::try_from(space.extent_bounds(dim).least).unwrap_or(0);
-            let usual = match (usage(dim), most(dim)) {
-                _ if Some(dim) == long => first,
-                // Assume the longest row, so that a tile holds any row as a whole.
-                (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
-                (Use::Reduced | Use::Both, _) if is_revisited[dim] || whole.contains(&dim) => NOMINAL_ROW,
-                (Use::Reduced, _) => NOMINAL_WALK,
-                (Use::Kept | Use::Both, _) if carrier.is_some_and(|carrier| carrier != dim) => 1,
-                (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, 1),
-            };
-            usual
-                .max(least.min(LARGEST_BOUND))
-                .min(most(dim).unwrap_or(u64::MAX))
-        };
-        let dim = |dim: usize| {
-            let extent = known(dim).unwrap_or_else(|| nominal(dim));
-            Dim {
-                extent,
-                is_known: known(dim).is_some() || most(dim) == Some(extent),
-                usage: usage(dim),
-                is_whole: whole.contains(&dim),
-                is_counting: counting.contains(&dim),
-                is_revisited: is_revisited[dim],
-            }
-        };
-        (0..count).map(dim).collect()
-    };
-    if let Some(open) = open {
-        return Ok(with(open));
-    }
-    let dims = with(1);
-    let varies =
-        |access: &&Access| (0..count).any(|dim| access.uses[dim] && (is_open(&dim) || Some(dim) == long));
-    let bytes_of_one = accesses
-        .iter()
-        .filter(varies)
-        .map(|access| access.total_bytes(&dims))
-        .sum::<f64>();
-    // A power of two is a multiple of every tile, so that a nominal extent counts against none of them.
-    let as_many_as_move = |bytes: f64| (bytes / bytes_of_one.max(1.0)).log2().round().exp2() as u64;
-    let largest = match long.is_some() || (reductions.is_empty() && whole.is_empty()) {
-        true => LARGEST_BOUND,
-        false => NOMINAL_ROWS.max(as_many_as_move(LEAST_BYTES)),
-    };
-    Ok(with(as_many_as_move(NOMINAL_BYTES).clamp(1, largest)))
+    Ok(is_revisited)
 }

@@ -1,29 +1,16 @@
 //! The facts that the choice of a schedule depends on: extents, strides and bytes, without a kernel's ops and names.
 //!
-//! Two kernels with the same facts get the same schedule. Where only the run knows an extent, a nominal one stands for it:
+//! Two kernels with the same facts get the same schedule. A nominal extent stands for a dynamic one:
 //! the choice may then be a poor one for other sizes, never a wrong one.
 
+mod read;
 mod vectors;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use melior::{
-    Error,
-    ir::{AffineExpr, OperationRef, Value, operation::OperationLike},
-};
-use norma_dialects::norm::ReduceOp;
-use norma_targets::ACCESS_BYTES;
-use vectors::widest;
+use melior::Error;
 
-use super::extents;
-use crate::{
-    gcd::gcd,
-    kernel::{
-        homomorphism::{self, Dependence},
-        space::{self, DimSet, Space, is_write},
-    },
-    mlir::types,
-};
+use crate::kernel::space::Space;
 
 /// The shortest vector, in elements, for which reading the two aligned words around it is faster than reading element by element.
 const SHORTEST_COVERED: u64 = 4;
@@ -42,7 +29,7 @@ pub enum Use {
 /// One dim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dim {
-    /// Its extent; nominal where only the run knows it.
+    /// Its extent; a nominal one if it is dynamic.
     pub extent: u64,
     /// Whether the dim is never larger than `extent`, because it is static or bounded: a tile of so many points holds all of it.
     pub is_known: bool,
@@ -192,7 +179,7 @@ impl Facts {
         accesses.any(|access| access.contributes && access.needed_by.iter().any(is_free_write))
     }
 
-    /// Reads the facts with another extent for the first kept dim whose extent only the run knows, or, where there is none, for the
+    /// Reads the facts with another extent for the first kept dim of dynamic extent, or, where there is none, for the
     /// reduced dim that may be the whole tensor ([`super::extents`]); if there is either.
     ///
     /// # Errors
@@ -200,170 +187,6 @@ impl Facts {
     /// As [`Self::of`].
     pub fn with_open_extent(space: &Space<'_, '_>, extent: u64) -> Result<Self, Error> {
         Self::read(space, Some(extent), &[])
-    }
-
-    fn read(space: &Space<'_, '_>, open: Option<u64>, rows: &[usize]) -> Result<Self, Error> {
-        let count = space.dims.len();
-        // Maps the position of each reduction in the body to its position among the reductions.
-        let numbers = (0..space.ops.len())
-            .filter(|position| ReduceOp::from_op(space.ops[*position]).is_some())
-            .enumerate()
-            .map(|(number, position)| (position, number))
-            .collect::<BTreeMap<_, _>>();
-        let waits_for = |values: &[Value<'_, '_>]| -> BTreeSet<usize> {
-            let mut waits = Vec::new();
-            for value in values {
-                let positions = space.waits_for_last(*value);
-                waits.extend(positions.iter().filter_map(|position| numbers.get(&position)));
-            }
-            waits.into_iter().collect()
-        };
-        let groups = homomorphism::groups(space);
-        let followed_by = |reduction: usize| {
-            let of_group = |group: &homomorphism::Group<'_, '_>| {
-                let mut followers = group.followers.iter();
-                let follower =
-                    followers.find(|follower| numbers.get(&follower.position) == Some(&reduction))?;
-                Some((*numbers.get(&group.lead)?, follower.dependence))
-            };
-            groups.iter().find_map(of_group)
-        };
-        let reductions = space
-            .reductions()
-            .into_iter()
-            .enumerate()
-            .map(|(number, reduce)| {
-                let over = space.dims_reduced_by(reduce);
-                let kept = reduce
-                    .results()
-                    .first()
-                    .map(|result| space.dims_of(*result))
-                    .unwrap_or_default();
-                let values = reduce.values();
-                let followed = followed_by(number);
-                Reduction {
-                    over: (0..count).map(|dim| over.contains(&dim)).collect(),
-                    keeps: (0..count).map(|dim| kept.contains(&dim)).collect(),
-                    bytes: values
-                        .iter()
-                        .map(|value| {
-                            types::element_bytes(melior::ir::ValueLike::r#type(value)).unwrap_or(8) as u64
-                        })
-                        .sum(),
-                    waits_for: waits_for(&values),
-                    follows: followed.map(|(lead, _)| lead),
-                    weighs_by_count: matches!(followed, Some((_, Dependence::Squares { .. }))),
-                }
-            })
-            .collect::<Vec<_>>();
-        let reused = space.reused_reads();
-        let contributing = space.contributing_reads();
-        let multiples = (0..count).map(|dim| space.run_multiple(dim)).collect::<Vec<_>>();
-        // A dim is not passed as a whole where a guard leaves out some of its points.
-        let is_whole = |dim: usize, extent: &i64| *extent > 0 && multiples[dim] % extent == 0;
-        let extents = space.extents.iter().map(static_extent).enumerate();
-        let extents = extents.map(|(dim, extent)| extent.filter(|extent| is_whole(dim, extent)));
-        let extents = extents.collect::<Vec<_>>();
-        let roots = space
-            .ops
-            .iter()
-            .enumerate()
-            .filter(|(_, op)| ReduceOp::from_op(**op).is_some() || is_write(**op))
-            .map(|(position, op)| (numbers.get(&position).copied(), op.operands().collect::<Vec<_>>()))
-            .collect::<Vec<_>>();
-        let needed_by = |read: usize| {
-            let needs = |(_, operands): &&(Option<usize>, Vec<Value<'_, '_>>)| {
-                operands
-                    .iter()
-                    .any(|operand| space.leaves(*operand).contains(read))
-            };
-            let need = |(reduction, operands): &(Option<usize>, Vec<Value<'_, '_>>)| Need {
-                reduction: *reduction,
-                waits_for: waits_for(operands),
-            };
-            roots.iter().filter(needs).map(need).collect()
-        };
-        let accesses = space
-            .ops
-            .iter()
-            .enumerate()
-            .filter_map(|(position, op)| space.access(*op).transpose().map(|access| (position, access)))
-            .map(|(position, access)| {
-                let access = access?;
-                let used = access.dims();
-                let mut strides = access.strides();
-                let alignment = space
-                    .alignment(access.buffer)
-                    .unwrap_or_else(|| access.element_bytes());
-                let bytes = access.element_bytes();
-                let mut divisors = space.address_divisors(&access);
-                for (dim, row) in outside_of_rows(&access, rows) {
-                    if let Some(strides) = &mut strides {
-                        strides.dims[dim] = None;
-                    }
-                    // Rows that follow each other do so at a multiple of their own stride.
-                    if let Some(divisors) = &mut divisors {
-                        divisors.dims[dim] = gcd(divisors.dims[dim], divisors.dims[row]);
-                    }
-                }
-                let vector = match (&strides, divisors) {
-                    (Some(strides), Some(divisors)) => {
-                        widest(strides, &divisors, &extents, &multiples, alignment, bytes)
-                    }
-                    _ => 1,
-                };
-                let is_static = strides.as_ref().is_some_and(|strides| {
-                    let is_contiguous = strides.dims.contains(&Some(1));
-                    is_contiguous && strides.offset.is_some() && strides.dims.iter().all(Option::is_some)
-                });
-                let vector_if_aligned = match is_static && alignment % ACCESS_BYTES == 0 {
-                    true => (ACCESS_BYTES / bytes).max(1),
-                    false => vector,
-                };
-                Ok(Access {
-                    buffer: access.buffer,
-                    is_write: access.is_write,
-                    is_indirect: access.is_indirect(),
-                    bytes: bytes as u64,
-                    uses: (0..count).map(|dim| used.contains(&dim)).collect(),
-                    offset: strides.as_ref().and_then(|strides| strides.offset),
-                    strides: match strides {
-                        Some(strides) => strides.dims,
-                        None => vec![None; count],
-                    },
-                    vector: vector as u64,
-                    vector_if_aligned: vector_if_aligned as u64,
-                    contributes: contributing.contains(position),
-                    is_reused: reused.contains(&position),
-                    needed_by: needed_by(position),
-                })
-            })
-            .collect::<Result<Vec<_>, Error>>()?;
-        let contributes = |row: &&usize| {
-            accesses
-                .iter()
-                .any(|access| access.contributes && access.uses[**row])
-        };
-        let carrier = rows.iter().rev().find(contributes).or(rows.last());
-        let dims = extents::dims(space, &reductions, &accesses, open, carrier.copied())?;
-        let points = |op: &OperationRef<'_, '_>| {
-            let operands = op
-                .operands()
-                .flat_map(|operand| space.dims_of(operand))
-                .collect::<DimSet>();
-            match operands.is_empty() {
-                true => 0.0,
-                false => operands.iter().map(|dim| dims[*dim].extent as f64).product(),
-            }
-        };
-        let work = space.ops.iter().map(points).sum();
-        Ok(Self {
-            dims,
-            accesses,
-            reductions,
-            buffers: space.buffers.len(),
-            work,
-        })
     }
 
     /// Returns the access that the tile is laid out for: the one that moves the most bytes; of several, the one whose elements are
@@ -448,24 +271,6 @@ fn begin_alike(access: &Access, lead: &Access) -> bool {
     };
     let mut strides = access.strides.iter().zip(&lead.strides);
     alike(&access.offset, &lead.offset) && strides.all(|(one, other)| alike(one, other))
-}
-
-/// Pairs (dim, row) of dims that an access has in an axis outside of that of a row: how far the dim's points are apart depends on the
-/// number of rows.
-fn outside_of_rows(access: &space::Access<'_, '_>, rows: &[usize]) -> Vec<(usize, usize)> {
-    let axes = |dim: usize| (0..access.coordinates.len()).filter(move |axis| access.is_along(*axis, dim));
-    let dims = access.dims();
-    let pairs = dims.iter().flat_map(|dim| rows.iter().map(|row| (*dim, *row)));
-    let is_outside = |(dim, row): &(usize, usize)| match (axes(*dim).next(), axes(*row).next_back()) {
-        (Some(dim), Some(row)) => dim < row,
-        _ => false,
-    };
-    pairs.filter(is_outside).collect()
-}
-
-/// Returns the extent of a dim if it is static.
-fn static_extent(extent: &AffineExpr<'_>) -> Option<i64> {
-    extent.is_constant().then(|| extent.constant_value())
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ fn has_steps(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, before: i64) 
     (0..factors.len()).any(has_steps)
 }
 
-/// Returns the size of a factor of a dim; `None` if only the run knows it.
+/// Returns the size of a factor of a dim; `None` if it is dynamic.
 fn size_of(space: &Space<'_, '_>, dim: usize, factors: &[Factor], position: usize) -> Option<i64> {
     let sized = factors
         .iter()
@@ -177,32 +177,9 @@ fn split<'c>(
         .try_fold(1_i64, i64::checked_mul)
         .ok_or_else(|| Reason::wrong(format!("factors of dim {dim} whose product exceeds 2^63")))?;
     let rest = factors.iter().position(|factor| factor.size.is_none());
-    match (rest, most) {
-        (None, None) => {
-            return Err(Reason::wrong(format!(
-                "expected a factor without a size for dim {dim}, whose extent only the run knows"
-            )));
-        }
-        (None, Some(most)) if sized < most => {
-            let shifted = match before {
-                0 => String::new(),
-                _ => format!(" and {before} before them"),
-            };
-            return Err(Reason::wrong(format!(
-                "expected factors of dim {dim} that hold its {} points{shifted}, got {sized}",
-                most - before
-            )));
-        }
-        (Some(position), None) if position > 0 => {
-            return Err(Reason::unsupported(format!(
-                "a factor without a size inside of others for dim {dim}, whose extent only the run knows; supported: \
-                 as the outermost factor"
-            )));
-        }
-        _ => {}
-    }
+    check_sizes(dim, rest, sized, most, before)?;
 
-    // The size of the factor that has none. If only the run knows the extent, the run sizes an outermost factor (`None`), unless
+    // The size of the factor that has none. If the extent is dynamic, so is the size of an outermost factor (`None`), unless
     // the other factors hold all of the dim; an inner factor has the size that the upper bound of the extent asks for.
     let ceil = |points: i64| points.max(0).unsigned_abs().div_ceil(sized.unsigned_abs()) as i64;
     let left = match (rest, known, most) {
@@ -243,7 +220,7 @@ fn split<'c>(
         let own = AffineExpr::dim(context, first + position);
         whole = own * constant(stride) + whole;
         let size = run.size.or(left);
-        // Only the outermost factor may have a size that only the run knows, and no stride depends on it.
+        // Only the outermost factor may have a dynamic size, and no stride depends on it.
         stride = stride.saturating_mul(size.unwrap_or(1));
     }
     new.old_dims.push(whole);
@@ -262,6 +239,37 @@ fn split<'c>(
         new.guards.push([whole, extent]);
     }
     Ok(())
+}
+
+/// Checks that the factors of a dim hold all of its points, of which there are at most `most` with the `before` points before them.
+/// Those with sizes hold `sized` points; `rest` is the position of the one without.
+fn check_sizes(
+    dim: usize,
+    rest: Option<usize>,
+    sized: i64,
+    most: Option<i64>,
+    before: i64,
+) -> Result<(), Reason> {
+    match (rest, most) {
+        (None, None) => Err(Reason::wrong(format!(
+            "expected a factor without a size for dim {dim}, whose extent is dynamic"
+        ))),
+        (None, Some(most)) if sized < most => {
+            let shifted = match before {
+                0 => String::new(),
+                _ => format!(" and {before} before them"),
+            };
+            Err(Reason::wrong(format!(
+                "expected factors of dim {dim} that hold its {} points{shifted}, got {sized}",
+                most - before
+            )))
+        }
+        (Some(position), None) if position > 0 => Err(Reason::unsupported(format!(
+            "a factor without a size inside of others for dim {dim}, whose extent is dynamic; supported: \
+             as the outermost factor"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A dim to be: neighbouring factors of one role.

@@ -11,7 +11,7 @@ use norma_targets::{Feature, SHARED_OF_CTA, THREADS_PER_CTA, Target, WARP_SIZE};
 use super::{
     facts::{Facts, Use},
     mapping::Mapping,
-    shared_rows::{brought, bytes},
+    rows_in_shared_memory::{bytes, copied},
     spread::{Spread, spreads},
 };
 
@@ -34,7 +34,7 @@ const WARPS_OF_ROW: u64 = 2;
 /// four warps.
 const CONSUMER_WARPS: i64 = 8;
 
-/// Groups of consumers that take steps in turns.
+/// Groups of consumers that take steps in turns (ping-pong).
 const GROUPS: i64 = 2;
 
 /// Returns the variant of a walk that brings the reads needed again behind a reduction through rings: in bulk where rows are multiples of
@@ -66,7 +66,7 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     if !suits_rows(&dims, walk) {
         return None;
     }
-    let by = |engine| brought(facts, mapping, engine, |access| access.uses[walk]);
+    let by = |engine| copied(facts, mapping, engine, |access| access.uses[walk]);
     let bulk = by(CopyMechanism::Bulk).filter(|_| target.has(Feature::BulkCopy));
     let mut ringed = bulk.or_else(|| by(CopyMechanism::CpAsync).filter(|_| target.has(Feature::CpAsync)))?;
     let stage = bytes(facts, &ringed);

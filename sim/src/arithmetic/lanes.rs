@@ -4,7 +4,7 @@
 //! no operation here can trap, so what an inactive lane holds does not matter.
 
 /// Lanes of a warp.
-pub const LANES: usize = 32;
+pub const LANES: usize = norma_targets::WARP_SIZE as usize;
 
 /// One register of every lane of a warp.
 pub type Lanes = [u64; LANES];

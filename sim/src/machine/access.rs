@@ -2,7 +2,7 @@
 
 use super::cluster::AgentKey;
 use super::report::Problem;
-use super::step::Turn;
+use super::step::Step;
 use super::{At, Machine};
 use crate::address::{self, BUFFER_BITS, Place};
 use crate::finding::FindingKind;
@@ -29,11 +29,11 @@ pub(super) struct Spot {
 
 impl Machine<'_> {
     /// The lanes that take part in a guarded instruction.
-    pub(super) fn guarded(&self, turn: Turn, guard: Option<Guard>) -> u32 {
+    pub(super) fn guarded(&self, step: Step, guard: Option<Guard>) -> u32 {
         match guard {
-            None => turn.mask,
+            None => step.mask,
             Some(Guard { register, negated }) => {
-                self.lanes_where(turn, |warp, lane| (warp.lane(register, lane) & 1 != 0) != negated)
+                self.lanes_where(step, |warp, lane| (warp.lane(register, lane) & 1 != 0) != negated)
             }
         }
     }
@@ -81,52 +81,52 @@ impl Machine<'_> {
     /// alone.
     pub(super) fn aligned_spot(
         &mut self,
-        turn: Turn,
+        step: Step,
         space: Space,
         address: u64,
         bytes: usize,
         align: usize,
     ) -> Option<Spot> {
-        let spot = match self.locate_address(turn.at, space, address) {
+        let spot = match self.locate_address(step.at, space, address) {
             Ok(spot) => spot,
             Err(message) => {
-                self.find(FindingKind::OutOfBounds, turn, None, message, Vec::new());
+                self.find(FindingKind::OutOfBounds, step, None, message, Vec::new());
                 return None;
             }
         };
         if !address.is_multiple_of(align.max(1) as u64) {
             let message = format!("needs an address that is a multiple of {align} bytes");
-            self.find_at(FindingKind::Misaligned, turn, spot, bytes, message, Vec::new());
+            self.find_at(FindingKind::Misaligned, step, spot, bytes, message, Vec::new());
         }
         Some(spot)
     }
 
     /// Records an access if it is to another CTA's shared memory.
     #[inline]
-    pub(super) fn note_if_visit(&mut self, turn: Turn, spot: Spot, event: Event) {
+    pub(super) fn note_if_visit(&mut self, step: Step, spot: Spot, event: Event) {
         if let Target::Shared(rank) = spot.target
-            && rank != turn.at.cta
+            && rank != step.at.cta
         {
-            self.note_visit(turn, rank, event);
+            self.note_visit(step, rank, event);
         }
     }
 
     /// Checks an access to data for problems that depend neither on the contents of memory nor on earlier accesses.
     pub(super) fn precheck(
         &mut self,
-        turn: Turn,
+        step: Step,
         thread: usize,
         spot: Spot,
         bytes: usize,
         writes: bool,
     ) -> Option<Problem> {
-        let problem = self.precheck_place(turn, thread, spot, bytes, writes);
+        let problem = self.precheck_place(step, thread, spot, bytes, writes);
         let Target::Shared(rank) = spot.target else {
             return problem;
         };
         problem.or_else(|| {
             // Only mbarrier operations may access an mbarrier (PTX ISA, "mbarrier").
-            let mbarriers = &self.clusters[turn.at.cluster].ctas[rank].mbarriers;
+            let mbarriers = &self.clusters[step.at.cluster].ctas[rank].mbarriers;
             mbarriers
                 .within(spot.offset as u64, bytes as u64)
                 .map(|_| Problem::OfMbarrier)
@@ -136,14 +136,14 @@ impl Machine<'_> {
     /// As [`Self::precheck`], for an access to data or to an mbarrier.
     pub(super) fn precheck_place(
         &mut self,
-        turn: Turn,
+        step: Step,
         thread: usize,
         spot: Spot,
         bytes: usize,
         writes: bool,
     ) -> Option<Problem> {
         if let Target::Shared(rank) = spot.target
-            && !self.clusters[turn.at.cluster].ctas[rank]
+            && !self.clusters[step.at.cluster].ctas[rank]
                 .shared
                 .contains(spot.offset, bytes)
         {
@@ -157,13 +157,13 @@ impl Machine<'_> {
                 if !self.launch.programmatic || !(writes || self.memory.pending(buffer)) {
                     return None;
                 }
-                let cluster = &mut self.clusters[turn.at.cluster];
+                let cluster = &mut self.clusters[step.at.cluster];
                 let waited = cluster.event(AgentKey::Predecessors, 1);
                 let knows = cluster.threads[thread].knowledge.seen.knows(waited);
                 (!knows).then_some(Problem::BeforeGridDependency { writes })
             }
-            Target::Shared(rank) if rank != turn.at.cta => {
-                let cluster = &self.clusters[turn.at.cluster];
+            Target::Shared(rank) if rank != step.at.cta => {
+                let cluster = &self.clusters[step.at.cluster];
                 if !cluster.threads[thread].cluster_started {
                     return Some(Problem::BeforeClusterStart);
                 }

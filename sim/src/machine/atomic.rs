@@ -3,7 +3,7 @@
 use super::Machine;
 use super::access::Target;
 use super::report::Problem;
-use super::step::{Flow, Turn};
+use super::step::{Flow, Step};
 use super::warp::{LANES, lanes};
 use crate::memory::atomic;
 use crate::program::Instruction;
@@ -11,7 +11,7 @@ use crate::race::{Accessor, Proxy};
 
 impl Machine<'_> {
     /// Executes an atomic operation.
-    pub(super) fn atomic(&mut self, turn: Turn) -> Flow {
+    pub(super) fn atomic(&mut self, step: Step) -> Flow {
         let kernel = self.kernel;
         let Instruction::Atomic {
             space,
@@ -23,41 +23,41 @@ impl Machine<'_> {
             operand,
             expected,
             guard,
-        } = &kernel.code[turn.pc as usize]
+        } = &kernel.code[step.pc as usize]
         else {
             return Flow::Next;
         };
         let size = atomic::bytes(*format);
-        let site = self.site(turn);
-        let mut group: Vec<usize> = lanes(self.guarded(turn, *guard)).collect();
+        let site = self.site(step);
+        let mut group: Vec<usize> = lanes(self.guarded(step, *guard)).collect();
         // Hardware performs the lanes of one instruction in any order.
         if group.len() > 1 && self.schedule.scatter {
             let start = self.schedule.choices.below(group.len() as u64) as usize;
             group.rotate_left(start);
         }
-        let addresses = self.warp(turn.at).registers[*address as usize];
+        let addresses = self.warp(step.at).registers[*address as usize];
         for lane in group {
-            let turn = Turn {
+            let step = Step {
                 mask: 1 << lane,
-                ..turn
+                ..step
             };
-            let Some(spot) = self.aligned_spot(turn, *space, addresses[lane], size, size) else {
+            let Some(spot) = self.aligned_spot(step, *space, addresses[lane], size, size) else {
                 continue;
             };
-            let index = self.thread_index(turn.at, lane);
-            if let Some(problem) = self.precheck(turn, index, spot, size, true) {
-                self.report(turn, spot, size, problem);
+            let index = self.thread_index(step.at, lane);
+            if let Some(problem) = self.precheck(step, index, spot, size, true) {
+                self.report(step, spot, size, problem);
                 continue;
             }
-            let event = self.strong_event(turn, lane);
-            self.note_if_visit(turn, spot, event);
-            self.pass_on(turn, lane, spot, *order, event, false);
-            let warp = self.warp(turn.at);
+            let event = self.strong_event(step, lane);
+            self.note_if_visit(step, spot, event);
+            self.pass_on(step, lane, spot, *order, event, false);
+            let warp = self.warp(step.at);
             let (value, compare) = (
                 warp.lane(*operand, lane),
                 expected.map(|register| warp.lane(register, lane)),
             );
-            let cluster = &mut self.clusters[turn.at.cluster];
+            let cluster = &mut self.clusters[step.at.cluster];
             let thread = &cluster.threads[index];
             let by = Accessor {
                 event,
@@ -66,7 +66,7 @@ impl Machine<'_> {
                 proxy: Proxy::Generic,
                 site,
                 strong: true,
-                cta: (turn.at.cta as u8, order.cta),
+                cta: (step.at.cta as u8, order.cta),
                 invariant: false,
             };
             let region = match spot.target {
@@ -82,12 +82,12 @@ impl Machine<'_> {
                 u128::from(new.unwrap_or(old as u64))
             });
             if let Some(to) = to {
-                self.warp(turn.at).set(*to, turn.mask, &[old as u64; LANES]);
+                self.warp(step.at).set(*to, step.mask, &[old as u64; LANES]);
             }
             if let Some(fault) = fault {
-                self.report(turn, spot, size, Problem::Fault(fault));
+                self.report(step, spot, size, Problem::Fault(fault));
             }
-            self.take_in(turn, lane, spot, *order);
+            self.take_in(step, lane, spot, *order);
         }
         Flow::Next
     }

@@ -8,12 +8,12 @@
 //! happens before what another does after it has waited.
 
 use super::cluster::{BARRIERS, Barrier, BarrierResult, ClusterBarrier, Cta};
-use super::step::{Flow, Turn};
+use super::step::{Flow, Step};
 use super::thread::Knowledge;
 use super::warp::{LANES, Wait, lanes};
 use super::{At, Machine};
 use crate::finding::FindingKind;
-use crate::program::{BarrierKind, BarrierReduceOp, Instruction, Register};
+use crate::program::{BarrierKind, BarrierReduceOp, Instruction, Register, SiteId};
 
 impl ClusterBarrier {
     pub fn new(threads: usize) -> Self {
@@ -39,139 +39,154 @@ impl Barrier {
 
 impl Machine<'_> {
     /// Waits for the rest of the warp if the instruction is `.aligned`: all live threads must execute it together.
-    fn together(&mut self, turn: Turn, aligned: bool) -> Result<(), Flow> {
-        let live = self.warp(turn.at).live();
-        if aligned && live & !turn.mask != 0 {
+    fn together(&mut self, step: Step, aligned: bool) -> Result<(), Flow> {
+        let live = self.warp(step.at).live();
+        if aligned && live & !step.mask != 0 {
             return Err(Flow::Wait(Wait::Lanes(live)));
         }
         Ok(())
     }
 
-    /// The lanes of a turn that execute their instruction at once: at a barrier of the CTA without `.aligned` those that
+    /// The lanes of a step that execute their instruction at once: at a barrier of the CTA without `.aligned` those that
     /// name the same barrier and thread count as the first lane, elsewhere all.
-    pub(super) fn lanes_at_once(&self, turn: Turn) -> u32 {
-        match self.kernel.code[turn.pc as usize] {
+    pub(super) fn lanes_at_once(&self, step: Step) -> u32 {
+        match self.kernel.code[step.pc as usize] {
             Instruction::Barrier {
                 id,
                 threads,
                 aligned: false,
                 ..
-            } => self.lanes_alike(turn, id) & self.lanes_alike(turn, threads),
-            _ => turn.mask,
+            } => self.lanes_alike(step, id) & self.lanes_alike(step, threads),
+            _ => step.mask,
         }
     }
 
-    /// The lanes of a turn that have the value of the first lane in the low 32 bits of an operand.
-    fn lanes_alike(&self, turn: Turn, operand: Option<Register>) -> u32 {
+    /// The lanes of a step that have the value of the first lane in the low 32 bits of an operand.
+    fn lanes_alike(&self, step: Step, operand: Option<Register>) -> u32 {
         let Some(register) = operand else {
-            return turn.mask;
+            return step.mask;
         };
-        let first = turn.mask.trailing_zeros() as usize;
-        self.lanes_where(turn, |warp, lane| {
+        let first = step.mask.trailing_zeros() as usize;
+        self.lanes_where(step, |warp, lane| {
             warp.lane(register, lane) as u32 == warp.lane(register, first) as u32
         })
     }
 
+    /// Arrives at a barrier of the CTA, by default number 0 for all threads, and waits there unless `kind` is an arrival alone.
     pub(super) fn cta_barrier(
         &mut self,
-        turn: Turn,
+        step: Step,
         kind: BarrierKind,
         id: Option<Register>,
         threads: Option<Register>,
         aligned: bool,
     ) -> Flow {
-        if let Err(flow) = self.together(turn, aligned) {
+        if let Err(flow) = self.together(step, aligned) {
             return flow;
         }
-        if self.lanes_alike(turn, id) & self.lanes_alike(turn, threads) != turn.mask {
-            let message = "is .aligned, but not all lanes of the warp name the same barrier and thread count";
-            self.find(
-                FindingKind::BadBarrier,
-                turn,
-                None,
-                message.to_owned(),
-                Vec::new(),
-            );
+        let bad = |machine: &mut Self, message: String, notes| {
+            machine.find(FindingKind::BadBarrier, step, None, message, notes);
+            Flow::Next
+        };
+        let (id, expected) = match self.barrier_operands(step, id, threads) {
+            Ok(operands) => operands,
+            Err(message) => return bad(self, message, Vec::new()),
+        };
+        if let Err((site, message)) = self.arrive_at_barrier(step, kind, id, expected) {
+            let notes = vec![self.note(site, "arrived there first")];
+            return bad(self, message, notes);
+        }
+        if self.end_barrier(step.at, id) || kind == BarrierKind::Arrive {
             return Flow::Next;
         }
-        let (all, site) = (
-            self.block_threads().div_ceil(LANES as u32) * LANES as u32,
-            self.site(turn),
-        );
-        let warp = self.warp(turn.at);
-        let first = turn.mask.trailing_zeros() as usize;
+        Flow::WaitBehind(Wait::Barrier(id))
+    }
+
+    /// The threads of the CTA, in whole warps, as barriers count them.
+    fn threads_at_barriers(&self) -> u32 {
+        self.block_threads().next_multiple_of(LANES as u32)
+    }
+
+    /// The number of a barrier, and how many threads it expects, if an operand says so. What is wrong with them is an error.
+    fn barrier_operands(
+        &mut self,
+        step: Step,
+        id: Option<Register>,
+        threads: Option<Register>,
+    ) -> Result<(u32, Option<u32>), String> {
+        if self.lanes_alike(step, id) & self.lanes_alike(step, threads) != step.mask {
+            return Err(
+                "is .aligned, but not all lanes of the warp name the same barrier and thread count"
+                    .to_owned(),
+            );
+        }
+        let all = self.threads_at_barriers();
+        let warp = self.warp(step.at);
+        let first = step.mask.trailing_zeros() as usize;
         let uniform = |register: Option<Register>| register.map(|register| warp.lane(register, first) as u32);
         let (id, expected) = (uniform(id).unwrap_or(0), uniform(threads));
         if id >= BARRIERS {
-            let message = format!("names barrier {id}, expected 0 to {}", BARRIERS - 1);
-            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
-            return Flow::Next;
+            return Err(format!("names barrier {id}, expected 0 to {}", BARRIERS - 1));
         }
-        if let Some(expected) = expected
-            && (expected == 0 || expected % LANES as u32 != 0 || expected > all)
-        {
-            let message =
-                format!("expects {expected} threads, and a CTA of {all} needs a multiple of 32 up to that");
-            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
-            return Flow::Next;
+        match expected {
+            Some(expected) if expected == 0 || expected % LANES as u32 != 0 || expected > all => Err(
+                format!("expects {expected} threads, and a CTA of {all} needs a multiple of 32 up to that"),
+            ),
+            _ => Ok((id, expected)),
         }
-        let indices: Vec<u32> = lanes(turn.mask)
-            .map(|lane| self.thread_index(turn.at, lane) as u32)
+    }
+
+    /// Notes the arrival of a group of threads at a barrier, and what they have released. If it does not fit those that have arrived
+    /// before, the error says where they did and why.
+    fn arrive_at_barrier(
+        &mut self,
+        step: Step,
+        kind: BarrierKind,
+        id: u32,
+        expected: Option<u32>,
+    ) -> Result<(), (SiteId, String)> {
+        let (all, site) = (self.threads_at_barriers(), self.site(step));
+        let indices: Vec<u32> = lanes(step.mask)
+            .map(|lane| self.thread_index(step.at, lane) as u32)
             .collect();
         let set = match kind {
             BarrierKind::Reduce { predicate, .. } => self
-                .lanes_where(turn, |warp, lane| warp.lane(predicate, lane) != 0)
+                .lanes_where(step, |warp, lane| warp.lane(predicate, lane) != 0)
                 .count_ones(),
             _ => 0,
         };
-        let cluster = &mut self.clusters[turn.at.cluster];
-        let cta = &mut cluster.ctas[turn.at.cta];
+        let cluster = &mut self.clusters[step.at.cluster];
+        let cta = &mut cluster.ctas[step.at.cta];
         let barrier = &mut cta.barriers[id as usize];
         if barrier.arrived.is_empty() {
             (barrier.expected, barrier.site) = (expected, site);
             barrier.arrived = vec![0; cta.warps.len()];
         }
-        let fault = if barrier.expected.unwrap_or(all) != expected.unwrap_or(all) {
-            let (first, other) = (barrier.expected.unwrap_or(all), expected.unwrap_or(all));
-            Some(format!(
-                "expects {other} threads at barrier {id}, which waits for {first}"
-            ))
-        } else if barrier.arrived[turn.at.warp] & turn.mask != 0 {
-            Some(format!(
-                "arrives again at barrier {id}, which still waits for other threads"
-            ))
-        } else {
-            None
-        };
-        if let Some(message) = fault {
-            let first = barrier.site;
-            let notes = vec![self.note(first, "arrived there first")];
-            self.find(FindingKind::BadBarrier, turn, None, message, notes);
-            return Flow::Next;
+        let (first, other) = (barrier.expected.unwrap_or(all), expected.unwrap_or(all));
+        if first != other {
+            let message = format!("expects {other} threads at barrier {id}, which waits for {first}");
+            return Err((barrier.site, message));
         }
-        barrier.arrived[turn.at.warp] |= turn.mask;
+        if barrier.arrived[step.at.warp] & step.mask != 0 {
+            let message = format!("arrives again at barrier {id}, which still waits for other threads");
+            return Err((barrier.site, message));
+        }
+        barrier.arrived[step.at.warp] |= step.mask;
         barrier.set += set;
         for index in &indices {
             let thread = &mut cluster.threads[*index as usize];
             barrier.told.push((thread.knowledge.clone(), thread.event()));
             thread.now += 1;
         }
-        let waits = kind != BarrierKind::Arrive;
-        if waits {
+        if kind != BarrierKind::Arrive {
             barrier.waiting.extend(&indices);
             barrier.results.push(BarrierResult {
-                warp: turn.at.warp,
-                mask: turn.mask,
+                warp: step.at.warp,
+                mask: step.mask,
                 kind,
             });
         }
-        if self.end_barrier(turn.at, id) {
-            return Flow::Next;
-        }
-        match waits {
-            true => Flow::WaitBehind(Wait::Barrier(id)),
-            false => Flow::Next,
-        }
+        Ok(())
     }
 
     /// Completes a barrier if all threads have arrived: the waiting threads take over what all have released, and go
@@ -215,15 +230,15 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn cluster_arrive(&mut self, turn: Turn, release: bool, aligned: bool) -> Flow {
-        if let Err(flow) = self.together(turn, aligned) {
+    pub(super) fn cluster_arrive(&mut self, step: Step, release: bool, aligned: bool) -> Flow {
+        if let Err(flow) = self.together(step, aligned) {
             return flow;
         }
-        let indices = self.threads_of(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let indices = self.threads_of(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         if indices.iter().any(|index| cluster.barrier.pending[*index]) {
             let message = "arrives again without having waited".to_owned();
-            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            self.find(FindingKind::BadBarrier, step, None, message, Vec::new());
             return Flow::Next;
         }
         for index in indices {
@@ -246,7 +261,7 @@ impl Machine<'_> {
             cluster.barrier.pending[index] = true;
             cluster.barrier.arrival[index] = cluster.barrier.generation;
         }
-        self.end_cluster_barrier(turn.at.cluster);
+        self.end_cluster_barrier(step.at.cluster);
         Flow::Next
     }
 
@@ -287,15 +302,15 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn cluster_wait(&mut self, turn: Turn, acquire: bool, aligned: bool) -> Flow {
-        if let Err(flow) = self.together(turn, aligned) {
+    pub(super) fn cluster_wait(&mut self, step: Step, acquire: bool, aligned: bool) -> Flow {
+        if let Err(flow) = self.together(step, aligned) {
             return flow;
         }
-        let indices = self.threads_of(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let indices = self.threads_of(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         if indices.iter().any(|index| !cluster.barrier.pending[*index]) {
             let message = "waits without having arrived".to_owned();
-            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            self.find(FindingKind::BadBarrier, step, None, message, Vec::new());
             return Flow::Next;
         }
         let generation = cluster.barrier.generation;

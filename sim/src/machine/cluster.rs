@@ -11,7 +11,7 @@ use crate::program::SiteId;
 use crate::race::{Agent, Clock, Event, Time};
 
 /// The number of barriers of a CTA.
-pub(crate) const BARRIERS: u32 = 16;
+pub(crate) const BARRIERS: u32 = norma_targets::CTA_BARRIERS as u32;
 
 /// One cluster.
 pub(crate) struct Cluster {

@@ -1,7 +1,9 @@
 //! The end of threads and CTAs, and of a run in which nothing can go on.
 
+use norma_targets::WARPGROUP_WARPS;
+
 use super::access::{Spot, Target};
-use super::step::Turn;
+use super::step::Step;
 use super::warp::{LANES, State, Wait, Warp, lanes};
 use super::{At, Machine};
 use crate::finding::{FindingKind, Note};
@@ -9,8 +11,7 @@ use crate::mbarrier::MBARRIER_BYTES;
 use crate::program::SiteId;
 use crate::race::Event;
 
-/// Warps of a warpgroup.
-const WARPGROUP: usize = 4;
+const WARPGROUP: usize = WARPGROUP_WARPS as usize;
 
 impl Machine<'_> {
     /// Handles the end of threads of a warp: checks what they leave behind, and wakes what waits for them.
@@ -96,10 +97,10 @@ impl Machine<'_> {
     }
 
     /// Records an access to a CTA's shared memory by another CTA, or by a copy that completes in another CTA.
-    pub(super) fn note_visit(&mut self, turn: Turn, rank: usize, event: Event) {
-        let site = self.site(turn);
-        let thread = self.thread_index(turn.at, turn.mask.trailing_zeros() as usize) as u32;
-        let visits = &mut self.clusters[turn.at.cluster].ctas[rank].visits;
+    pub(super) fn note_visit(&mut self, step: Step, rank: usize, event: Event) {
+        let site = self.site(step);
+        let thread = self.thread_index(step.at, step.mask.trailing_zeros() as usize) as u32;
+        let visits = &mut self.clusters[step.at.cluster].ctas[rank].visits;
         visits.insert(event.agent, (event.time, site, thread));
     }
 
@@ -173,7 +174,7 @@ impl Machine<'_> {
                             warp: w,
                         };
                         stuck.push((
-                            Turn {
+                            Step {
                                 at,
                                 pc: group.pc,
                                 mask: group.mask,
@@ -192,32 +193,32 @@ impl Machine<'_> {
             )
         };
         let deadlock = stuck.iter().any(|(_, state)| !is_barrier(state));
-        for (mut turn, state) in stuck {
+        for (mut step, state) in stuck {
             let State::Waiting(wait) = &state else { continue };
             // The pc of a group that has arrived is already behind its barrier.
-            turn.pc -= u32::from(matches!(wait, Wait::Barrier(_)));
-            let (message, notes) = self.describe_wait(turn, wait);
+            step.pc -= u32::from(matches!(wait, Wait::Barrier(_)));
+            let (message, notes) = self.describe_wait(step, wait);
             let kind = match is_barrier(&state) && !deadlock {
                 true => FindingKind::PartialBarrier,
                 false => FindingKind::Deadlock,
             };
-            self.find(kind, turn, None, message, notes);
+            self.find(kind, step, None, message, notes);
         }
     }
 
-    fn describe_wait(&mut self, turn: Turn, wait: &Wait) -> (String, Vec<Note>) {
+    fn describe_wait(&mut self, step: Step, wait: &Wait) -> (String, Vec<Note>) {
         let message = match wait {
             Wait::Lanes(needed) => {
-                let missing = needed & !turn.mask;
+                let missing = needed & !step.mask;
                 format!("waits for lanes {missing:#010x} of its warp, which never come there")
             }
             Wait::Barrier(id) => {
-                let cta = &self.clusters[turn.at.cluster].ctas[turn.at.cta];
+                let cta = &self.clusters[step.at.cluster].ctas[step.at.cta];
                 let (arrived, expected) = cta.barriers[*id as usize].count(cta);
                 format!("waits at barrier {id}, where {arrived} of {expected} threads have arrived")
             }
             Wait::Cluster(_) => "waits for threads of the cluster that never arrive".to_owned(),
-            Wait::Mbarrier => return (self.describe_mbarrier_wait(turn), Vec::new()),
+            Wait::Mbarrier => return (self.describe_mbarrier_wait(step), Vec::new()),
             Wait::Copies => "waits for copies that never land".to_owned(),
             Wait::Registers => "waits for registers that no warp gives back".to_owned(),
         };

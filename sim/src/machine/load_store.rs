@@ -3,7 +3,7 @@
 use super::access::{Spot, Target};
 use super::cluster::Cluster;
 use super::report::Problem;
-use super::step::{Flow, Turn};
+use super::step::{Flow, Step};
 use super::warp::{LANES, Warp, lanes};
 use super::{At, Machine};
 use crate::address::{self, Place};
@@ -55,9 +55,9 @@ impl Transfer<'_> {
 
 impl Machine<'_> {
     /// Executes a load or a store.
-    pub(super) fn load_or_store(&mut self, turn: Turn) -> Flow {
+    pub(super) fn load_or_store(&mut self, step: Step) -> Flow {
         let kernel = self.kernel;
-        let (transfer, space, address, align, guard) = match &kernel.code[turn.pc as usize] {
+        let (transfer, space, address, align, guard) = match &kernel.code[step.pc as usize] {
             Instruction::Load {
                 space,
                 order,
@@ -99,26 +99,26 @@ impl Machine<'_> {
             _ => return Flow::Next,
         };
         let Transfer { order, writes, .. } = transfer;
-        let mask = self.guarded(turn, guard);
-        let addresses = self.warp(turn.at).registers[address as usize];
+        let mask = self.guarded(step, guard);
+        let addresses = self.warp(step.at).registers[address as usize];
         if self.options.traffic {
-            self.count_traffic(turn, space, writes, mask, &addresses, transfer.size() as u32);
+            self.count_traffic(step, space, writes, mask, &addresses, transfer.size() as u32);
         }
         for lane in lanes(mask) {
-            let turn = Turn {
+            let step = Step {
                 mask: 1 << lane,
-                ..turn
+                ..step
             };
-            let Some(spot) = self.aligned_spot(turn, space, addresses[lane], transfer.size(), align as usize)
+            let Some(spot) = self.aligned_spot(step, space, addresses[lane], transfer.size(), align as usize)
             else {
                 continue;
             };
             let event = match order.strong {
-                true => self.strong_event(turn, lane),
-                false => self.event(turn.at, lane),
+                true => self.strong_event(step, lane),
+                false => self.event(step.at, lane),
             };
             if order.strong && writes {
-                self.pass_on(turn, lane, spot, order, event, true);
+                self.pass_on(step, lane, spot, order, event, true);
             }
             // A wider access (256 bits on sm_100) is made in parts of [`WIDEST`] bytes.
             let mut offset = spot.offset;
@@ -127,20 +127,20 @@ impl Machine<'_> {
                     registers,
                     ..transfer
                 };
-                self.transfer(turn, lane, Spot { offset, ..spot }, &part, event);
+                self.transfer(step, lane, Spot { offset, ..spot }, &part, event);
                 offset += part.size() as i64;
             }
             if order.acquire || (order.strong && !writes) {
-                self.take_in(turn, lane, spot, order);
+                self.take_in(step, lane, spot, order);
             }
         }
         Flow::Next
     }
 
-    fn transfer(&mut self, turn: Turn, lane: usize, spot: Spot, transfer: &Transfer, event: Event) {
-        let (size, site) = (transfer.size(), self.site(turn));
-        let index = self.thread_index(turn.at, lane);
-        let mut problem = self.precheck(turn, index, spot, size, transfer.writes);
+    fn transfer(&mut self, step: Step, lane: usize, spot: Spot, transfer: &Transfer, event: Event) {
+        let (size, site) = (transfer.size(), self.site(step));
+        let index = self.thread_index(step.at, lane);
+        let mut problem = self.precheck(step, index, spot, size, transfer.writes);
         if let Target::Buffer(buffer) = spot.target
             && problem.is_none()
             && transfer.invariant
@@ -150,19 +150,19 @@ impl Machine<'_> {
             problem = Some(Problem::InvariantAcrossGridDependency);
         }
         if let Some(problem) = problem {
-            self.report(turn, spot, size, problem);
+            self.report(step, spot, size, problem);
             if transfer.writes || problem == Problem::Fault(Fault::OutOfBounds) {
                 return;
             }
         }
         let Ok(offset) = usize::try_from(spot.offset) else {
-            self.report(turn, spot, size, Problem::Fault(Fault::OutOfBounds));
+            self.report(step, spot, size, Problem::Fault(Fault::OutOfBounds));
             return;
         };
-        self.note_if_visit(turn, spot, event);
-        let Cluster { threads, ctas, .. } = &mut self.clusters[turn.at.cluster];
+        self.note_if_visit(step, spot, event);
+        let Cluster { threads, ctas, .. } = &mut self.clusters[step.at.cluster];
         let thread = &threads[index];
-        let (here, warp) = (turn.at.cta, turn.at.warp);
+        let (here, warp) = (step.at.cta, step.at.warp);
         let by = Accessor {
             event,
             issuer: thread.agent,
@@ -196,7 +196,7 @@ impl Machine<'_> {
                 }),
         };
         if let Some(fault) = fault {
-            self.report(turn, spot, size, Problem::Fault(fault));
+            self.report(step, spot, size, Problem::Fault(fault));
         }
     }
 
@@ -207,7 +207,7 @@ impl Machine<'_> {
 
     pub(super) fn count_traffic(
         &mut self,
-        turn: Turn,
+        step: Step,
         space: Space,
         writes: bool,
         mask: u32,
@@ -222,7 +222,7 @@ impl Machine<'_> {
                 lane < LANES && matches!(address::generic(addresses[lane]), Place::Shared { .. })
             }
         };
-        let site = self.site(turn);
+        let site = self.site(step);
         match is_shared {
             true => self.traffic.count_shared(site, mask, addresses, bytes),
             false => self.traffic.count_global(site, writes, mask, addresses, bytes),

@@ -12,7 +12,7 @@ use super::Machine;
 use super::access::{Spot, Target};
 use super::cluster::Phases;
 use super::report::Problem;
-use super::step::Turn;
+use super::step::Step;
 use crate::finding::FindingKind;
 use crate::mbarrier::{MBARRIER_BYTES, Mbarrier, MbarrierFault};
 use crate::memory::Fault;
@@ -37,11 +37,11 @@ impl MbarrierPlace {
 
 impl Machine<'_> {
     /// The mbarrier at an address; reports a finding unless it lies in shared memory and is aligned.
-    pub(super) fn find_mbarrier(&mut self, turn: Turn, space: Space, address: u64) -> Option<MbarrierPlace> {
-        let spot = match self.locate_address(turn.at, space, address) {
+    pub(super) fn find_mbarrier(&mut self, step: Step, space: Space, address: u64) -> Option<MbarrierPlace> {
+        let spot = match self.locate_address(step.at, space, address) {
             Ok(spot) => spot,
             Err(message) => {
-                self.find(FindingKind::OutOfBounds, turn, None, message, Vec::new());
+                self.find(FindingKind::OutOfBounds, step, None, message, Vec::new());
                 return None;
             }
         };
@@ -53,7 +53,7 @@ impl Machine<'_> {
             let message = "expects an mbarrier in shared memory".to_owned();
             self.find_at(
                 FindingKind::Mbarrier,
-                turn,
+                step,
                 spot,
                 MBARRIER_BYTES,
                 message,
@@ -65,7 +65,7 @@ impl Machine<'_> {
             let message = format!("needs an address that is a multiple of {MBARRIER_BYTES} bytes");
             self.find_at(
                 FindingKind::Misaligned,
-                turn,
+                step,
                 spot,
                 MBARRIER_BYTES,
                 message,
@@ -78,14 +78,14 @@ impl Machine<'_> {
     }
 
     /// Records an access to an mbarrier's bytes; returns false if the operation cannot go on.
-    pub(super) fn note_mbarrier(&mut self, turn: Turn, place: MbarrierPlace, writes: bool) -> bool {
-        let (spot, site) = (place.spot(), self.site(turn));
-        let index = self.thread_index(turn.at, turn.mask.trailing_zeros() as usize);
-        if let Some(problem) = self.precheck_place(turn, index, spot, MBARRIER_BYTES, false) {
-            self.report(turn, spot, MBARRIER_BYTES, problem);
+    pub(super) fn note_mbarrier(&mut self, step: Step, place: MbarrierPlace, writes: bool) -> bool {
+        let (spot, site) = (place.spot(), self.site(step));
+        let index = self.thread_index(step.at, step.mask.trailing_zeros() as usize);
+        if let Some(problem) = self.precheck_place(step, index, spot, MBARRIER_BYTES, false) {
+            self.report(step, spot, MBARRIER_BYTES, problem);
             return false;
         }
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let cluster = &mut self.clusters[step.at.cluster];
         let thread = &cluster.threads[index];
         let by = Accessor {
             event: thread.event(),
@@ -94,7 +94,7 @@ impl Machine<'_> {
             proxy: Proxy::Generic,
             site,
             strong: !writes,
-            cta: (turn.at.cta as u8, false),
+            cta: (step.at.cta as u8, false),
             invariant: false,
         };
         let region = cluster.ctas[place.cta].shared.region_mut();
@@ -114,7 +114,7 @@ impl Machine<'_> {
                 let message = "uses an mbarrier that was not initialized".to_owned();
                 self.find_at(
                     FindingKind::Mbarrier,
-                    turn,
+                    step,
                     spot,
                     MBARRIER_BYTES,
                     message,
@@ -123,7 +123,7 @@ impl Machine<'_> {
                 false
             }
             Some(fault) => {
-                self.report(turn, spot, MBARRIER_BYTES, Problem::Fault(fault));
+                self.report(step, spot, MBARRIER_BYTES, Problem::Fault(fault));
                 !matches!(fault, Fault::OutOfBounds)
             }
             None => true,
@@ -133,19 +133,19 @@ impl Machine<'_> {
     /// As [`Self::note_mbarrier`], for a copy that completes there: the async proxy must see the initialization, too.
     pub(super) fn note_mbarrier_of_copy(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         place: MbarrierPlace,
         is_async: bool,
     ) -> bool {
-        if !self.note_mbarrier(turn, place, false) {
+        if !self.note_mbarrier(step, place, false) {
             return false;
         }
         if !is_async {
             return true;
         }
-        let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let (index, site) = (self.thread_index(step.at, lane), self.site(step));
+        let cluster = &mut self.clusters[step.at.cluster];
         let tag = cluster.tag;
         let thread = &cluster.threads[index];
         let mut visible = thread.knowledge.fenced_shared.clone();
@@ -165,7 +165,7 @@ impl Machine<'_> {
             proxy: Proxy::Async { fenced: &visible },
             site,
             strong: true,
-            cta: (turn.at.cta as u8, false),
+            cta: (step.at.cta as u8, false),
             invariant: false,
         };
         let region = cta.shared.region_mut();
@@ -183,7 +183,7 @@ impl Machine<'_> {
             let spot = place.spot();
             self.find_at(
                 FindingKind::MissingProxyFence,
-                turn,
+                step,
                 spot,
                 MBARRIER_BYTES,
                 message,
@@ -193,10 +193,10 @@ impl Machine<'_> {
         true
     }
 
-    pub(super) fn mbarrier_fault(&mut self, turn: Turn, place: MbarrierPlace, fault: &MbarrierFault) {
+    pub(super) fn mbarrier_fault(&mut self, step: Step, place: MbarrierPlace, fault: &MbarrierFault) {
         self.find_at(
             FindingKind::Mbarrier,
-            turn,
+            step,
             place.spot(),
             MBARRIER_BYTES,
             fault.to_string(),

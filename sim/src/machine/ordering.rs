@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::Machine;
 use super::access::{Spot, Target};
 use super::cluster::AgentKey;
-use super::step::{Flow, Turn};
+use super::step::{Flow, Step};
 use super::thread::{ByScope, Knowledge};
 use super::warp::{LANES, Wait};
 use crate::finding::FindingKind;
@@ -28,9 +28,9 @@ pub(crate) struct Passed {
 }
 
 impl Machine<'_> {
-    pub(super) fn fence(&mut self, turn: Turn, fence: Fence) -> Flow {
-        let indices = self.threads_of(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+    pub(super) fn fence(&mut self, step: Step, fence: Fence) -> Flow {
+        let indices = self.threads_of(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         for index in indices {
             let thread = &mut cluster.threads[index];
             match fence {
@@ -65,9 +65,9 @@ impl Machine<'_> {
     }
 
     /// Begins a thread's next strong operation and returns its event, which the thread's own later accesses come after.
-    pub(super) fn strong_event(&mut self, turn: Turn, lane: usize) -> Event {
-        let index = self.thread_index(turn.at, lane);
-        let cluster = &mut self.clusters[turn.at.cluster];
+    pub(super) fn strong_event(&mut self, step: Step, lane: usize) -> Event {
+        let index = self.thread_index(step.at, lane);
+        let cluster = &mut self.clusters[step.at.cluster];
         cluster.threads[index].strong += 1;
         let time = cluster.threads[index].strong;
         let event = cluster.event(AgentKey::Strong(index as u32), time);
@@ -80,16 +80,16 @@ impl Machine<'_> {
     /// "Observation Order").
     pub(super) fn pass_on(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         spot: Spot,
         order: MemoryOrder,
         event: Event,
         is_store: bool,
     ) {
-        let index = self.thread_index(turn.at, lane);
-        let key = self.location(turn, spot);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let index = self.thread_index(step.at, lane);
+        let key = self.location(step, spot);
+        let cluster = &mut self.clusters[step.at.cluster];
         let (tag, thread) = (cluster.tag, &mut cluster.threads[index]);
         let told = match order.release {
             true => ByScope::of(thread.tell(), order.cta),
@@ -110,7 +110,7 @@ impl Machine<'_> {
         passed.by = by;
         if let Some(mut told) = told.cta {
             told.seen.record(event);
-            let near = passed.near.entry((tag, turn.at.cta));
+            let near = passed.near.entry((tag, step.at.cta));
             near.or_insert_with(|| Knowledge::new(tag)).join(&told);
         }
         if let Some(mut told) = told.gpu.filter(|_| !order.cta) {
@@ -121,14 +121,14 @@ impl Machine<'_> {
 
     /// Lets a thread's strong operation acquire what was released at a location; a relaxed one keeps it for the next
     /// fence.
-    pub(super) fn take_in(&mut self, turn: Turn, lane: usize, spot: Spot, order: MemoryOrder) {
-        let index = self.thread_index(turn.at, lane);
-        let Some(passed) = self.locations.get(&self.location(turn, spot)) else {
+    pub(super) fn take_in(&mut self, step: Step, lane: usize, spot: Spot, order: MemoryOrder) {
+        let index = self.thread_index(step.at, lane);
+        let Some(passed) = self.locations.get(&self.location(step, spot)) else {
             return;
         };
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let cluster = &mut self.clusters[step.at.cluster];
         let (tag, thread) = (cluster.tag, &mut cluster.threads[index]);
-        let near = passed.near.get(&(tag, turn.at.cta));
+        let near = passed.near.get(&(tag, step.at.cta));
         let far = (!order.cta).then_some(&passed.far);
         if order.acquire {
             for passed in near.into_iter().chain(far) {
@@ -143,18 +143,18 @@ impl Machine<'_> {
         }
     }
 
-    fn location(&self, turn: Turn, spot: Spot) -> (u64, u64) {
+    fn location(&self, step: Step, spot: Spot) -> (u64, u64) {
         let memory = match spot.target {
             Target::Buffer(buffer) => buffer as u64,
             // Different from the number of any buffer, and for each CTA of the grid.
-            Target::Shared(rank) => 1 << 32 | self.clusters[turn.at.cluster].id << 8 | rank as u64,
+            Target::Shared(rank) => 1 << 32 | self.clusters[step.at.cluster].id << 8 | rank as u64,
         };
         (memory, spot.offset as u64)
     }
 
-    pub(super) fn grid_dependency_wait(&mut self, turn: Turn) -> Flow {
-        let indices = self.threads_of(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+    pub(super) fn grid_dependency_wait(&mut self, step: Step) -> Flow {
+        let indices = self.threads_of(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         let event = cluster.event(AgentKey::Predecessors, 1);
         for index in indices {
             cluster.threads[index].knowledge.seen.record(event);
@@ -162,10 +162,10 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    pub(super) fn set_max_registers(&mut self, turn: Turn, registers: u32, increase: bool) -> Flow {
-        let warp = self.warp(turn.at);
+    pub(super) fn set_max_registers(&mut self, step: Step, registers: u32, increase: bool) -> Flow {
+        let warp = self.warp(step.at);
         let (held, live) = (warp.register_count, warp.live());
-        if live & !turn.mask != 0 {
+        if live & !step.mask != 0 {
             return Flow::Wait(Wait::Lanes(live));
         }
         // PTX ISA, "setmaxnreg".
@@ -185,17 +185,17 @@ impl Machine<'_> {
             None
         };
         if let Some(message) = fault {
-            self.find(FindingKind::Registers, turn, None, message, Vec::new());
+            self.find(FindingKind::Registers, step, None, message, Vec::new());
             return Flow::Next;
         }
-        let site = self.site(turn);
+        let site = self.site(step);
         let more = (i64::from(registers) - i64::from(held)) * LANES as i64;
-        let cta = &mut self.clusters[turn.at.cluster].ctas[turn.at.cta];
+        let cta = &mut self.clusters[step.at.cluster].ctas[step.at.cta];
         if more > cta.free_registers.max(0) {
             return Flow::Wait(Wait::Registers);
         }
         cta.free_registers -= more;
-        let warp = &mut cta.warps[turn.at.warp];
+        let warp = &mut cta.warps[step.at.warp];
         warp.register_count = registers;
         warp.register_changes.push(site);
         for warp in &mut cta.warps {

@@ -3,7 +3,7 @@
 use super::Machine;
 use super::access::{Spot, Target};
 use super::cluster::AgentKey;
-use super::step::Turn;
+use super::step::Step;
 use super::warp::LANES;
 use crate::finding::{Finding, FindingKind, MemoryPlace, Note, ThreadPlace};
 use crate::mbarrier::MBARRIER_BYTES;
@@ -32,10 +32,10 @@ pub(super) enum Problem {
 
 impl Machine<'_> {
     /// The site of a turn's instruction.
-    pub(super) fn site(&self, turn: Turn) -> SiteId {
+    pub(super) fn site(&self, step: Step) -> SiteId {
         self.kernel
             .sites
-            .get(turn.pc as usize)
+            .get(step.pc as usize)
             .copied()
             .unwrap_or_default()
     }
@@ -52,17 +52,17 @@ impl Machine<'_> {
     pub(super) fn find(
         &mut self,
         kind: FindingKind,
-        turn: Turn,
+        step: Step,
         memory: Option<MemoryPlace>,
         message: String,
         notes: Vec<Note>,
     ) {
-        let lane = turn.mask.trailing_zeros().min(LANES as u32 - 1) as usize;
-        let thread = self.thread_index(turn.at, lane);
+        let lane = step.mask.trailing_zeros().min(LANES as u32 - 1) as usize;
+        let thread = self.thread_index(step.at, lane);
         self.find_of(
             kind,
-            self.site(turn),
-            (turn.at.cluster, thread),
+            self.site(step),
+            (step.at.cluster, thread),
             memory,
             message,
             notes,
@@ -99,14 +99,14 @@ impl Machine<'_> {
     pub(super) fn find_at(
         &mut self,
         kind: FindingKind,
-        turn: Turn,
+        step: Step,
         spot: Spot,
         bytes: usize,
         message: String,
         notes: Vec<Note>,
     ) {
-        let place = self.memory_place(turn.at.cluster, spot, bytes);
-        self.find(kind, turn, Some(place), message, notes);
+        let place = self.memory_place(step.at.cluster, spot, bytes);
+        self.find(kind, step, Some(place), message, notes);
     }
 
     pub(super) fn memory_place(&self, cluster: usize, spot: Spot, bytes: usize) -> MemoryPlace {
@@ -133,9 +133,9 @@ impl Machine<'_> {
     }
 
     /// Reports what is wrong with an access of the first thread of a turn.
-    pub(super) fn report(&mut self, turn: Turn, spot: Spot, bytes: usize, problem: Problem) {
+    pub(super) fn report(&mut self, step: Step, spot: Spot, bytes: usize, problem: Problem) {
         let (kind, message, notes) = self.describe(problem);
-        self.find_at(kind, turn, spot, bytes, message, notes);
+        self.find_at(kind, step, spot, bytes, message, notes);
     }
 
     /// A problem in words.

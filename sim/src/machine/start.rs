@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use norma_targets::{LARGEST_GRID, THREADS_PER_CTA};
+use norma_targets::{LARGEST_GRID, REGISTER_UNIT, THREADS_PER_CTA};
 use thiserror::Error;
 
 use super::Machine;
@@ -236,9 +236,8 @@ impl Machine<'_> {
         let target = self.options.target;
         let threads = self.block_threads();
         let warps = threads.div_ceil(LANES as u32);
-        // Hardware grants registers per thread in multiples of eight (CUDA C++ Programming Guide, "Compute
-        // Capabilities").
-        let fair = target.registers_per_sm / (warps * LANES as u32) / 8 * 8;
+        let unit = REGISTER_UNIT as u32;
+        let fair = target.registers_per_sm / (warps * LANES as u32) / unit * unit;
         let registers = self
             .kernel
             .entry_registers

@@ -9,7 +9,7 @@ use crate::program::{Edge, Instruction, Pc};
 
 /// A group of threads at an instruction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct Step {
     pub at: At,
     pub pc: Pc,
     /// The threads that execute it.
@@ -55,8 +55,8 @@ impl Machine<'_> {
             }
             let Group { pc, mask, .. } = self.warp(at).groups[index];
             share = share.saturating_sub(1);
-            let mask = self.part_with_others(at, index, self.lanes_at_once(Turn { at, pc, mask }));
-            let flow = self.execute_with_undefined(Turn { at, pc, mask });
+            let mask = self.part_with_others(at, index, self.lanes_at_once(Step { at, pc, mask }));
+            let flow = self.execute_with_undefined(Step { at, pc, mask });
             if self.schedule.landing == Landing::Eager {
                 self.land_all(at.cluster);
             }
@@ -173,12 +173,12 @@ impl Machine<'_> {
         self.warp_instructions += u64::from(count);
         self.thread_instructions += u64::from(count) * u64::from(mask.count_ones());
         if cta.warp_instructions > self.options.instruction_limit {
-            let turn = Turn { at, pc, mask };
+            let step = Step { at, pc, mask };
             let message = format!(
                 "is still executed after {} instructions of its CTA",
                 self.options.instruction_limit
             );
-            self.find(FindingKind::Endless, turn, None, message, Vec::new());
+            self.find(FindingKind::Endless, step, None, message, Vec::new());
             self.findings.stop();
             return false;
         }
@@ -204,28 +204,28 @@ impl Machine<'_> {
     }
 
     /// Executes one instruction that accesses more than the group's own registers.
-    pub(super) fn execute(&mut self, turn: Turn) -> Flow {
+    pub(super) fn execute(&mut self, step: Step) -> Flow {
         let kernel = self.kernel;
-        match &kernel.code[turn.pc as usize] {
+        match &kernel.code[step.pc as usize] {
             Instruction::Load { .. } | Instruction::Store { .. } | Instruction::Prefetch { .. } => {
-                self.load_or_store(turn)
+                self.load_or_store(step)
             }
-            Instruction::Atomic { .. } => self.atomic(turn),
+            Instruction::Atomic { .. } => self.atomic(step),
             Instruction::Shuffle { .. }
             | Instruction::Vote { .. }
             | Instruction::Elect { .. }
             | Instruction::WarpReduce { .. }
-            | Instruction::WarpBarrier { .. } => self.exchange(turn),
+            | Instruction::WarpBarrier { .. } => self.exchange(step),
             Instruction::Barrier {
                 kind,
                 id,
                 threads,
                 aligned,
-            } => self.cta_barrier(turn, *kind, *id, *threads, *aligned),
-            Instruction::ClusterArrive { release, aligned } => self.cluster_arrive(turn, *release, *aligned),
-            Instruction::ClusterWait { acquire, aligned } => self.cluster_wait(turn, *acquire, *aligned),
-            Instruction::Mbarrier { .. } => self.mbarrier(turn),
-            Instruction::MbarrierWait { .. } => self.mbarrier_wait(turn),
+            } => self.cta_barrier(step, *kind, *id, *threads, *aligned),
+            Instruction::ClusterArrive { release, aligned } => self.cluster_arrive(step, *release, *aligned),
+            Instruction::ClusterWait { acquire, aligned } => self.cluster_wait(step, *acquire, *aligned),
+            Instruction::Mbarrier { .. } => self.mbarrier(step),
+            Instruction::MbarrierWait { .. } => self.mbarrier_wait(step),
             Instruction::CopyAsync { .. }
             | Instruction::CopyAsyncCommit
             | Instruction::CopyAsyncWait { .. }
@@ -234,37 +234,37 @@ impl Machine<'_> {
             | Instruction::TensorCopy { .. }
             | Instruction::BulkCommit
             | Instruction::BulkWait { .. }
-            | Instruction::StoreAsync { .. } => self.copy(turn),
-            Instruction::Fence(fence) => self.fence(turn, *fence),
-            Instruction::GridDependencyWait => self.grid_dependency_wait(turn),
+            | Instruction::StoreAsync { .. } => self.copy(step),
+            Instruction::Fence(fence) => self.fence(step, *fence),
+            Instruction::GridDependencyWait => self.grid_dependency_wait(step),
             Instruction::GridDependencyLaunch => Flow::Next,
             Instruction::SetMaxRegisters { registers, increase } => {
-                self.set_max_registers(turn, *registers, *increase)
+                self.set_max_registers(step, *registers, *increase)
             }
-            Instruction::Branch(edge) => self.branch(turn, &[(turn.mask, edge)]),
+            Instruction::Branch(edge) => self.branch(step, &[(step.mask, edge)]),
             Instruction::ConditionalBranch { condition, yes, no } => {
-                let taken = self.lanes_where(turn, |warp, lane| warp.lane(*condition, lane) != 0);
-                self.branch(turn, &[(taken, yes), (turn.mask & !taken, no)])
+                let taken = self.lanes_where(step, |warp, lane| warp.lane(*condition, lane) != 0);
+                self.branch(step, &[(taken, yes), (step.mask & !taken, no)])
             }
             Instruction::Switch {
                 value,
                 cases,
                 default,
             } => {
-                let mut rest = turn.mask;
+                let mut rest = step.mask;
                 let mut ways = Vec::with_capacity(cases.len() + 1);
                 for (case, edge) in cases {
-                    let taken = self.lanes_where(turn, |warp, lane| warp.lane(*value, lane) == *case) & rest;
+                    let taken = self.lanes_where(step, |warp, lane| warp.lane(*value, lane) == *case) & rest;
                     rest &= !taken;
                     ways.push((taken, edge));
                 }
                 ways.push((rest, default));
-                self.branch(turn, &ways)
+                self.branch(step, &ways)
             }
             Instruction::Return => Flow::End,
             Instruction::Trap => {
                 let message = "is reached".to_owned();
-                self.find(FindingKind::Trap, turn, None, message, Vec::new());
+                self.find(FindingKind::Trap, step, None, message, Vec::new());
                 self.findings.stop();
                 Flow::End
             }
@@ -276,13 +276,13 @@ impl Machine<'_> {
     }
 
     /// The lanes of a turn for which `holds` is true.
-    pub(super) fn lanes_where(&self, turn: Turn, holds: impl Fn(&super::warp::Warp, usize) -> bool) -> u32 {
-        let warp = &self.clusters[turn.at.cluster].ctas[turn.at.cta].warps[turn.at.warp];
-        lanes_where(turn.mask, |lane| holds(warp, lane))
+    pub(super) fn lanes_where(&self, step: Step, holds: impl Fn(&super::warp::Warp, usize) -> bool) -> u32 {
+        let warp = &self.clusters[step.at.cluster].ctas[step.at.cta].warps[step.at.warp];
+        lanes_where(step.mask, |lane| holds(warp, lane))
     }
 
-    fn branch(&mut self, turn: Turn, ways: &[(u32, &Edge)]) -> Flow {
-        let warp = self.warp(turn.at);
+    fn branch(&mut self, step: Step, ways: &[(u32, &Edge)]) -> Flow {
+        let warp = self.warp(step.at);
         let mut targets: Vec<(u32, Pc)> = Vec::with_capacity(ways.len());
         for (mask, edge) in ways.iter().filter(|(mask, _)| *mask != 0) {
             let values: Vec<_> = edge
@@ -309,9 +309,9 @@ impl Machine<'_> {
     }
 
     /// The indices in their cluster of the threads of a turn, lowest lane first.
-    pub(super) fn threads_of(&self, turn: Turn) -> Vec<usize> {
-        lanes(turn.mask)
-            .map(|lane| self.thread_index(turn.at, lane))
+    pub(super) fn threads_of(&self, step: Step) -> Vec<usize> {
+        lanes(step.mask)
+            .map(|lane| self.thread_index(step.at, lane))
             .collect()
     }
 

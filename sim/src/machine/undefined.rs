@@ -5,7 +5,7 @@
 //! that may hold one are tracked: [`Flows`] finds the instructions concerned, once for each kernel.
 
 use super::Machine;
-use super::step::{Flow, Turn};
+use super::step::{Flow, Step};
 use super::warp::{LANES, Warp, lanes_where};
 use crate::finding::FindingKind;
 use crate::program::{Edge, Instruction, IntegerOp, Kernel, Register, SiteId};
@@ -199,36 +199,36 @@ impl Warp {
 impl Machine<'_> {
     /// Executes an instruction as [`Self::execute`] does, and records which of its results are undefined in the lanes
     /// that have executed it; those that wait execute it later.
-    pub(super) fn execute_with_undefined(&mut self, turn: Turn) -> Flow {
-        if !self.flows.concerns(turn.pc) {
-            return self.execute(turn);
+    pub(super) fn execute_with_undefined(&mut self, step: Step) -> Flow {
+        if !self.flows.concerns(step.pc) {
+            return self.execute(step);
         }
-        self.check_undefined(turn);
+        self.check_undefined(step);
         let kernel = self.kernel;
-        let instruction = &kernel.code[turn.pc as usize];
-        let mask = self.guarded(turn, instruction.guard());
-        let site = self.site(turn);
-        let undefined = self.warp(turn.at).undefined_results(instruction, mask, site);
-        let flow = self.execute(turn);
+        let instruction = &kernel.code[step.pc as usize];
+        let mask = self.guarded(step, instruction.guard());
+        let site = self.site(step);
+        let undefined = self.warp(step.at).undefined_results(instruction, mask, site);
+        let flow = self.execute(step);
         let done = match &flow {
             Flow::Wait(_) => 0,
             Flow::Split(done, _) => *done,
-            Flow::Next | Flow::WaitBehind(_) | Flow::Branch(_) | Flow::End => turn.mask,
+            Flow::Next | Flow::WaitBehind(_) | Flow::Branch(_) | Flow::End => step.mask,
         };
-        let warp = self.warp(turn.at);
+        let warp = self.warp(step.at);
         warp.set_results_undefined(instruction, mask & done, undefined);
         flow
     }
 
     /// Reports an undefined value that reaches more than registers through an instruction.
-    fn check_undefined(&mut self, turn: Turn) {
+    fn check_undefined(&mut self, step: Step) {
         let kernel = self.kernel;
-        let instruction = &kernel.code[turn.pc as usize];
+        let instruction = &kernel.code[step.pc as usize];
         let guard = instruction.guard();
         let predicate: Vec<Register> = guard.iter().map(|guard| guard.register).collect();
-        let mask = self.guarded(turn, guard);
-        let warp = self.warp(turn.at);
-        let unguarded = warp.undefined_of(&predicate, turn.mask);
+        let mask = self.guarded(step, guard);
+        let warp = self.warp(step.at);
+        let unguarded = warp.undefined_of(&predicate, step.mask);
         let observed = warp.undefined_of(&instruction.observes(), mask);
         let found = if unguarded.lanes != 0 { unguarded } else { observed };
         if found.lanes == 0 {
@@ -243,10 +243,10 @@ impl Machine<'_> {
             _ => "depends on a value that nothing has set",
         };
         let notes = vec![self.note(found.origin, "leaves it undefined")];
-        let turn = Turn {
+        let step = Step {
             mask: found.lanes & found.lanes.wrapping_neg(),
-            ..turn
+            ..step
         };
-        self.find(FindingKind::UndefinedValue, turn, None, message.to_owned(), notes);
+        self.find(FindingKind::UndefinedValue, step, None, message.to_owned(), notes);
     }
 }

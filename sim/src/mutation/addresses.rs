@@ -1,11 +1,10 @@
 //! Mistakes in where accesses go: offsets of layouts, strides, and alignment that vectors promise.
 
+use norma_targets::ACCESS_BYTES;
+
 use super::context::Context;
 use super::{Variant, after, with};
 use crate::program::{Instruction, IntegerOp, Register, SpecialRegister};
-
-/// The widest access of a thread, in bytes (PTX ISA, "Vector operands").
-const VECTOR: i64 = 16;
 
 pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Variant> {
     match instruction {
@@ -29,9 +28,9 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
                 beside("an element nearer", -scale),
             ];
             // Off by one vector.
-            if scale.abs() < VECTOR {
-                variants.push(beside("a vector further", VECTOR));
-                variants.push(beside("a vector nearer", -VECTOR));
+            if scale.abs() < ACCESS_BYTES {
+                variants.push(beside("a vector further", ACCESS_BYTES));
+                variants.push(beside("a vector nearer", -ACCESS_BYTES));
             }
             // A stride in elements where bytes are meant, or of another type.
             let stride = with(instruction, |address| {
@@ -46,7 +45,7 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
             let promised = i64::from(*align);
             let bytes = bytes(instruction);
             let mut variants = Vec::new();
-            if promised < VECTOR {
+            if promised < ACCESS_BYTES {
                 // A vector that the address has no alignment for.
                 let wider = with(instruction, |access| {
                     if let Instruction::Load { align, .. } | Instruction::Store { align, .. } = access {

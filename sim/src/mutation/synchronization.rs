@@ -1,15 +1,15 @@
 //! Mistakes in the order of threads and copies: passes that insert barriers, or that make pipelines of asynchronous
 //! copies, can leave out a barrier or a wait, order too little, or count wrong.
 
+use norma_targets::{COPY_ENGINE_GRANULE, WARP_SIZE};
+
 use super::context::Context;
 use super::{Variant, after, with};
 use crate::program::{
     AtomicFormat, AtomicOp, BarrierKind, Fence, Instruction, IntegerOp, MbarrierOp, MemoryOrder, Register,
 };
 
-const WARP: u32 = 32;
-/// The smallest part of a bulk copy, in bytes (PTX ISA, "cp.async.bulk").
-const GRAIN: i64 = 16;
+const WARP: u32 = WARP_SIZE as u32;
 
 pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Variant> {
     match instruction {
@@ -41,7 +41,7 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
         Instruction::CopyAsyncArrive { .. } => vec![Variant::dropped("drop the arrival")],
         Instruction::BulkCopy { bytes, .. } => {
             // The size of a tile that was rounded down.
-            let less = context.more(*bytes, -GRAIN, 32);
+            let less = context.more(*bytes, -COPY_ENGINE_GRANULE, 32);
             let shorter = with(instruction, |copy| {
                 if let Instruction::BulkCopy { bytes, .. } = copy {
                     *bytes = less.register;
@@ -244,7 +244,10 @@ fn mbarrier(context: &Context, instruction: &Instruction) -> Vec<Variant> {
             variants.push(Variant::other("drop the expected bytes", without));
         }
         // Bytes of a copy whose size was computed in two places.
-        for (what, by) in [("expect 16 bytes more", GRAIN), ("expect 16 bytes less", -GRAIN)] {
+        for (what, by) in [
+            ("expect 16 bytes more", COPY_ENGINE_GRANULE),
+            ("expect 16 bytes less", -COPY_ENGINE_GRANULE),
+        ] {
             let other = context.more(*bytes, by, 32);
             let expect = with(instruction, |expect| {
                 if let Instruction::Mbarrier { transaction, .. } = expect {

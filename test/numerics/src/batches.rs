@@ -24,7 +24,7 @@ struct Case {
 
 /// A number of rows, by the dims that count them.
 struct Batch {
-    /// Their types: `?` for a dim whose extent only the run knows.
+    /// Their types: `?` for a dim of dynamic extent.
     ty: &'static str,
     extents: &'static [i64],
 }

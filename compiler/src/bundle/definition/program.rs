@@ -140,111 +140,127 @@ struct Reader {
 impl Reader {
     fn read_op(&mut self, op: OperationRef) -> Option<()> {
         if let Some(read) = ReadOp::from_op(op) {
-            let (tensor, access) = self.access(read.buffer().ok()?, &read.indices(), read.access().ok()?)?;
-            let result = read.result().ok()?;
-            let element = scalar::element(result.r#type())?;
-            self.define(
-                Step::Read {
-                    tensor,
-                    access,
-                    element,
-                },
-                &[result],
-            );
-        } else if let Some(write) = WriteOp::from_op(op) {
-            let (tensor, access) =
-                self.access(write.buffer().ok()?, &write.indices(), write.access().ok()?)?;
-            let value = self.value(write.value().ok()?)?;
-            self.define(
-                Step::Write {
-                    value,
-                    tensor,
-                    access,
-                    partial: write.partial(),
-                },
-                &[],
-            );
-        } else if let Some(reduce) = ReduceOp::from_op(op) {
-            if let Some(nth) = reduce.nth() {
-                return self.nth(reduce, nth);
-            }
-            let step = Step::Reduce {
-                combiner: combiner(reduce)?,
-                operands: reduce
-                    .values()
-                    .into_iter()
-                    .map(|value| self.value(value))
-                    .collect::<Option<_>>()?,
-                over: reduce
-                    .dims()
-                    .into_iter()
-                    .map(|dim| self.dim(dim))
-                    .collect::<Option<_>>()?,
-                types: reduce
-                    .results()
-                    .iter()
-                    .map(|result| scalar::element(result.r#type()))
-                    .collect::<Option<_>>()?,
+            return self.read(read);
+        }
+        if let Some(write) = WriteOp::from_op(op) {
+            return self.write(write);
+        }
+        if let Some(reduce) = ReduceOp::from_op(op) {
+            return match reduce.nth() {
+                Some(nth) => self.nth(reduce, nth),
+                None => self.reduce(reduce),
             };
-            self.define(step, &reduce.results());
-        } else if let Some(scan) = ScanOp::from_op(op) {
-            let (value, result) = (scan.value().ok()?, scan.result().ok()?);
-            let step = Step::Scan {
-                combiner: named_combiner(scan.kind().ok()?),
-                exclusive: scan.exclusive(),
-                reverse: scan.reverse(),
-                operand: self.value(value)?,
-                along: scan
-                    .dims()
-                    .into_iter()
-                    .map(|dim| self.dim(dim))
-                    .collect::<Option<_>>()?,
-                element: scalar::element(result.r#type())?,
-            };
-            self.define(step, &[result]);
-        } else if let Some(gather) = GatherOp::from_op(op) {
-            let (tensor, coordinates) =
-                self.computed(gather.buffer().ok()?, &gather.indices(), gather.access().ok()?)?;
-            let condition = match gather.condition() {
-                Some(condition) => Some(self.value(condition)?),
-                None => None,
-            };
-            let step = Step::Gather {
-                coordinates,
-                condition,
-                tensor,
-                element: scalar::element(gather.result().ok()?.r#type())?,
-            };
-            self.define(step, &[gather.result().ok()?, gather.inside().ok()?]);
-        } else if let Some(scatter) = ScatterOp::from_op(op) {
-            let (tensor, coordinates) =
-                self.computed(scatter.buffer().ok()?, &scatter.indices(), scatter.access().ok()?)?;
-            let condition = match scatter.condition() {
-                Some(condition) => Some(self.value(condition)?),
-                None => None,
-            };
-            let value = self.value(scatter.value().ok()?)?;
-            self.define(
-                Step::Scatter {
-                    value,
-                    tensor,
-                    coordinates,
-                    condition,
-                },
-                &[],
-            );
-        } else if let Some(cache) = CacheOp::from_op(op) {
+        }
+        if let Some(scan) = ScanOp::from_op(op) {
+            return self.scan(scan);
+        }
+        if let Some(gather) = GatherOp::from_op(op) {
+            return self.gather(gather);
+        }
+        if let Some(scatter) = ScatterOp::from_op(op) {
+            return self.scatter(scatter);
+        }
+        if let Some(cache) = CacheOp::from_op(op) {
             let value = self.value(cache.value().ok()?)?;
             self.values.insert(key(cache.result().ok()?), value);
-        } else {
-            let operands = op
-                .operands()
-                .map(|operand| self.value(operand))
-                .collect::<Option<Vec<_>>>()?;
-            let value = scalar::steps(op, operands, |step| self.step(step))?;
-            self.values.insert(key(op.result(0).ok()?.into()), value);
+            return Some(());
         }
+        let operands = op
+            .operands()
+            .map(|operand| self.value(operand))
+            .collect::<Option<Vec<_>>>()?;
+        let value = scalar::steps(op, operands, |step| self.step(step))?;
+        self.values.insert(key(op.result(0).ok()?.into()), value);
         Some(())
+    }
+
+    fn read(&mut self, read: ReadOp) -> Option<()> {
+        let (tensor, access) = self.access(read.buffer().ok()?, &read.indices(), read.access().ok()?)?;
+        let result = read.result().ok()?;
+        let step = Step::Read {
+            tensor,
+            access,
+            element: scalar::element(result.r#type())?,
+        };
+        self.define(step, &[result]);
+        Some(())
+    }
+
+    fn write(&mut self, write: WriteOp) -> Option<()> {
+        let (tensor, access) = self.access(write.buffer().ok()?, &write.indices(), write.access().ok()?)?;
+        let step = Step::Write {
+            value: self.value(write.value().ok()?)?,
+            tensor,
+            access,
+            partial: write.partial(),
+        };
+        self.define(step, &[]);
+        Some(())
+    }
+
+    fn reduce(&mut self, reduce: ReduceOp) -> Option<()> {
+        let (values, results) = (reduce.values().into_iter(), reduce.results());
+        let step = Step::Reduce {
+            combiner: combiner(reduce)?,
+            operands: values.map(|value| self.value(value)).collect::<Option<_>>()?,
+            over: self.dims_of(&reduce.dims())?,
+            types: results
+                .iter()
+                .map(|result| scalar::element(result.r#type()))
+                .collect::<Option<_>>()?,
+        };
+        self.define(step, &results);
+        Some(())
+    }
+
+    fn scan(&mut self, scan: ScanOp) -> Option<()> {
+        let result = scan.result().ok()?;
+        let step = Step::Scan {
+            combiner: named_combiner(scan.kind().ok()?),
+            exclusive: scan.exclusive(),
+            reverse: scan.reverse(),
+            operand: self.value(scan.value().ok()?)?,
+            along: self.dims_of(&scan.dims())?,
+            element: scalar::element(result.r#type())?,
+        };
+        self.define(step, &[result]);
+        Some(())
+    }
+
+    fn gather(&mut self, gather: GatherOp) -> Option<()> {
+        let (tensor, coordinates) =
+            self.computed(gather.buffer().ok()?, &gather.indices(), gather.access().ok()?)?;
+        let result = gather.result().ok()?;
+        let step = Step::Gather {
+            coordinates,
+            condition: self.condition(gather.condition())?,
+            tensor,
+            element: scalar::element(result.r#type())?,
+        };
+        self.define(step, &[result, gather.inside().ok()?]);
+        Some(())
+    }
+
+    fn scatter(&mut self, scatter: ScatterOp) -> Option<()> {
+        let (tensor, coordinates) =
+            self.computed(scatter.buffer().ok()?, &scatter.indices(), scatter.access().ok()?)?;
+        let condition = self.condition(scatter.condition())?;
+        let step = Step::Scatter {
+            value: self.value(scatter.value().ok()?)?,
+            tensor,
+            coordinates,
+            condition,
+        };
+        self.define(step, &[]);
+        Some(())
+    }
+
+    /// The value of a condition, if there is one.
+    fn condition(&mut self, condition: Option<IrValue>) -> Option<Option<Value>> {
+        match condition {
+            Some(condition) => self.value(condition).map(Some),
+            None => Some(None),
+        }
     }
 
     /// Reads a reduction with rank selection, whose results are counted by the dim `nth`.
@@ -253,11 +269,7 @@ impl Reader {
         let step = Step::Nth {
             combiner: named_combiner(reduce.kind()?),
             operand: self.value(*values.first()?)?,
-            over: reduce
-                .dims()
-                .into_iter()
-                .map(|dim| self.dim(dim))
-                .collect::<Option<_>>()?,
+            over: self.dims_of(&reduce.dims())?,
             nth: self.dim(nth)?,
             element: scalar::element(results.first()?.r#type())?,
         };
@@ -366,6 +378,11 @@ impl Reader {
         let dim = self.dim(value)?;
         self.define(Step::Index { dim }, &[value]);
         Some(self.count - 1)
+    }
+
+    /// The positions of dims among the program's.
+    fn dims_of(&self, dims: &[IrValue]) -> Option<Vec<usize>> {
+        dims.iter().map(|dim| self.dim(*dim)).collect()
     }
 
     /// The position in the space of the dim that a block argument is.

@@ -4,7 +4,7 @@
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, ValueLike};
-use norma_passes::mlir::types;
+use norma_passes::mlir::{address_space, types};
 
 use super::Need;
 use super::Need::{Never, Nothing};
@@ -168,12 +168,9 @@ fn of_assembly_op(op: OperationRef, name: &str) -> Vec<Need> {
     needs
 }
 
-/// The address space of a cluster's distributed shared memory.
-const CLUSTER_SPACE: u32 = 7;
-
 /// Whether a value of the op is a pointer to the cluster's shared memory.
 fn touches_cluster(op: OperationRef) -> bool {
-    let is_of_cluster = |ty| types::address_space(ty) == Some(CLUSTER_SPACE);
+    let is_of_cluster = |ty| types::address_space(ty) == Some(address_space::CLUSTER_SHARED);
     op.operands().any(|value| is_of_cluster(value.r#type()))
         || op.results().any(|value| is_of_cluster(value.r#type()))
         || op.has_attribute("nvvm.cluster_dim")

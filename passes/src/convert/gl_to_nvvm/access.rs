@@ -11,10 +11,10 @@ use crate::{
 };
 
 use super::{
+    buffer::Stride,
     emit::{Emit, Value},
     form::{Place, Scalars, Thread, Values},
     guards::{Guard, Guards},
-    params::Stride,
 };
 
 /// Where a thread's elements of a tile lie.

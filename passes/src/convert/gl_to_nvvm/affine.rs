@@ -2,7 +2,7 @@
 
 use melior::ir::{AffineExpr, AffineMap, OperationRef, operation::OperationLike};
 
-use crate::mlir::conversion::{ConversionBuilder, Rejection};
+use crate::mlir::{builder::Builder, conversion::Rejection};
 
 use super::emit::{Emit, Value};
 
@@ -10,7 +10,7 @@ use super::emit::{Emit, Value};
 pub(super) fn apply<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let map: AffineMap<'c> = norma_dialects::affine_map(op.attribute("map")?)?;

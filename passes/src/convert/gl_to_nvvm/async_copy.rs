@@ -16,21 +16,17 @@ use norma_dialects::{
     layout,
 };
 use norma_layout::LinearLayout;
-use norma_targets::{ACCESS_BYTES, WARP_SIZE};
+use norma_targets::{CP_ASYNC_BYTES, WARP_SIZE};
 
-use crate::mlir::{
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-    walk,
-};
+use crate::mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnostic, walk};
 
 use super::{
     access::{Access, Addresses},
+    buffer::Buffer,
     emit::{Emit, Value},
     form::Scalars,
     global::Vector,
     guards::{Guards, Predicate, Reach},
-    params::Buffer,
     shared::Places,
     threads,
     tile::{self, Tile},
@@ -44,14 +40,11 @@ pub(super) const WAIT: &str = "nvvm.cp.async.wait.group";
 /// The attribute of a wait: how many groups it leaves in flight.
 pub(super) const PENDING: &str = "n";
 
-/// The least number of bytes that `cp.async` moves (PTX ISA, `cp.async`).
-const LEAST_BYTES: usize = 4;
-
 /// Lowers `gl.async_copy`.
 pub(super) fn copy<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let copy = AsyncCopyOp::from_op(op).ok_or("expected gl.async_copy")?;
@@ -114,19 +107,13 @@ pub(super) fn copy<'c, 'a>(
 }
 
 /// Lowers `gl.async_commit`.
-pub(super) fn commit<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn commit<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     b.replace_by(op, COMMIT, &[]);
     Ok(())
 }
 
 /// Lowers `gl.async_wait`.
-pub(super) fn wait<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn wait<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let wait = AsyncWaitOp::from_op(op).ok_or("expected gl.async_wait")?;
     let pending = IntegerAttribute::new(Emit::new(b).int(32), wait.pending()?);
     b.replace_by(op, WAIT, &[(PENDING, pending.into())]);
@@ -173,7 +160,7 @@ impl<'c, 'a> Pieces<'_, 'c, 'a> {
         for first in (0..registers).step_by(self.vector.count) {
             let count = self.vector.count;
             match self.guards.within(first, count)? {
-                Reach::Whole(predicate) if self.vector.bytes >= LEAST_BYTES => {
+                Reach::Whole(predicate) if CP_ASYNC_BYTES.contains(&(self.vector.bytes as i64)) => {
                     self.issue(first, self.bytes_if(predicate))?;
                 }
                 Reach::Whole(predicate) => through_registers.push((first, predicate)),
@@ -216,11 +203,11 @@ impl<'c, 'a> Pieces<'_, 'c, 'a> {
         }
     }
 
-    /// Issues one `cp.async`. A copy of 16 bytes bypasses L1 (`.cg`); other sizes have to go through it (`.ca`).
+    /// Issues one `cp.async`. A copy of the largest size bypasses L1 (`.cg`); the others have to go through it (`.ca`).
     fn issue(&self, first: usize, source_bytes: Option<Value<'c, 'a>>) -> Result<(), Diagnostic<'c>> {
         let e = self.e;
         let bytes = self.vector.bytes as i64;
-        let cache = if bytes == ACCESS_BYTES {
+        let cache = if bytes == CP_ASYNC_BYTES[0] {
             "#nvvm<load_cache_modifier cg>"
         } else {
             "#nvvm<load_cache_modifier ca>"

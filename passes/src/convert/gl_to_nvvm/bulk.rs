@@ -14,25 +14,22 @@ use norma_targets::WARP_SIZE;
 use crate::mlir::comparison::IntegerPredicate;
 use crate::{
     gl::shared_memory,
-    mlir::{
-        conversion::{ConversionBuilder, Rejection},
-        types,
-    },
+    mlir::{builder::Builder, conversion::Rejection, types},
 };
 
 use super::{
     access::Access,
+    buffer::Buffer,
     emit::{Emit, Value},
     form::Scalars,
     mbarrier,
-    params::Buffer,
 };
 
 /// Lowers `gl.bulk_load`, which one thread executes. Nothing is copied if `count` is 0, as the engine takes no empty copies.
 pub(super) fn load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let load = BulkLoadOp::from_op(op).ok_or("expected gl.bulk_load")?;
@@ -72,7 +69,7 @@ pub(super) fn load<'c, 'a>(
 pub(super) fn store<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let store = BulkStoreOp::from_op(op).ok_or("expected gl.bulk_store")?;
@@ -102,19 +99,13 @@ pub(super) fn store<'c, 'a>(
 }
 
 /// Lowers `gl.bulk_commit`, which the thread executes that has issued the copies.
-pub(super) fn commit<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn commit<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     b.replace_by(op, "nvvm.cp.async.bulk.commit.group", &[]);
     Ok(())
 }
 
 /// Lowers `gl.bulk_wait`, which the thread executes that has committed the groups.
-pub(super) fn wait<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn wait<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let wait = BulkWaitOp::from_op(op).ok_or("expected gl.bulk_wait")?;
     let group = IntegerAttribute::new(IntegerType::new(b.context(), 32).into(), wait.pending()?);
     let mut attributes = vec![("group", group.into())];
@@ -124,10 +115,7 @@ pub(super) fn wait<'c, 'a>(
 }
 
 /// Lowers `gl.fence_async`, of the CTA's shared memory.
-pub(super) fn fence<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn fence<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let parse = |text: &str| Attribute::parse(b.context(), text).ok_or("expected an attribute of fences");
     let attributes = [
         ("kind", parse("#nvvm.proxy_kind<async.shared>")?),

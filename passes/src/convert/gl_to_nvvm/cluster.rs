@@ -8,10 +8,8 @@ use norma_dialects::gl::{ClusterArriveOp, RemoteStoreOp};
 use norma_layout::HardwareDim;
 
 use crate::mlir::{
-    comparison::IntegerPredicate,
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-    walk,
+    address_space, builder::Builder, comparison::IntegerPredicate, conversion::Rejection,
+    diagnostic::Diagnostic, walk,
 };
 
 use super::{
@@ -23,24 +21,15 @@ use super::{
     words::Words,
 };
 
-/// The address space of the cluster's shared memory.
-const CLUSTER_SPACE: u32 = 7;
-
 /// Lowers `gl.cluster_rank`.
-pub(super) fn rank<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn rank<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     b.replace(op, &[e.widen(e.cluster_rank())]);
     Ok(())
 }
 
 /// Lowers `gl.cluster_arrive`.
-pub(super) fn arrive<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn arrive<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let arrive = ClusterArriveOp::from_op(op).ok_or("expected gl.cluster_arrive")?;
     let name = match arrive.relaxed() {
         true => "nvvm.cluster.arrive.relaxed",
@@ -51,16 +40,13 @@ pub(super) fn arrive<'c, 'a>(
 }
 
 /// Lowers `gl.cluster_wait`.
-pub(super) fn wait<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn wait<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     aligned(op, "nvvm.cluster.wait", b);
     Ok(())
 }
 
 /// Replaces an op by a part of the cluster's barrier, which all threads of a warp execute together (`.aligned`).
-fn aligned<'c, 'a>(op: OperationRef<'c, 'a>, name: &str, b: &ConversionBuilder<'c, 'a>) {
+fn aligned<'c, 'a>(op: OperationRef<'c, 'a>, name: &str, b: &Builder<'c, 'a>) {
     b.replace_by(op, name, &[("aligned", Attribute::unit(b.context()))]);
 }
 
@@ -68,7 +54,7 @@ fn aligned<'c, 'a>(op: OperationRef<'c, 'a>, name: &str, b: &ConversionBuilder<'
 pub(super) fn remote_store<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let store = RemoteStoreOp::from_op(op).ok_or("expected gl.remote_store")?;
@@ -130,7 +116,7 @@ pub(super) fn remote_store<'c, 'a>(
 pub(super) fn remote_arrive<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let [barriers, index, ..] = operands else {
@@ -213,7 +199,7 @@ fn cluster_size<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>) -> Result<i6
 
 /// The same address in the shared memory of another CTA.
 fn in_cta<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>, rank: Value<'c, 'a>) -> Value<'c, 'a> {
-    let space = melior::dialect::llvm::r#type::pointer(e.b.context(), CLUSTER_SPACE);
+    let space = melior::dialect::llvm::r#type::pointer(e.b.context(), address_space::CLUSTER_SHARED);
     e.b.value("nvvm.mapa", &[pointer, rank], space)
 }
 

@@ -20,15 +20,14 @@ use crate::{
 
 use super::{
     access::Access,
+    buffer::{Buffer, End, Stride},
     emit::{Emit, Value},
     form::{Scalars, Values},
     global::Vector,
     guards::{Guard, Predicate},
-    params::{Buffer, End, Stride},
 };
 
-/// Bytes of a register.
-const REGISTER_BYTES: usize = 4;
+const REGISTER_BYTES: usize = norma_targets::REGISTER_BYTES as usize;
 
 /// Which words around a vector are read.
 pub(super) struct Readable<'c, 'a> {

@@ -3,10 +3,7 @@
 use melior::ir::{Attribute, OperationRef, attribute::StringAttribute};
 use norma_dialects::gl::{AwaitTileOp, DrawTileOp};
 
-use crate::mlir::{
-    comparison::IntegerPredicate,
-    conversion::{ConversionBuilder, Rejection},
-};
+use crate::mlir::{builder::Builder, comparison::IntegerPredicate, conversion::Rejection};
 
 use super::{
     emit::{Emit, Value},
@@ -28,7 +25,7 @@ enum Atomic {
 pub(super) fn draw<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     DrawTileOp::from_op(op).ok_or("expected gl.draw_tile")?;
@@ -52,7 +49,7 @@ pub(super) fn draw<'c, 'a>(
 pub(super) fn wait<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     AwaitTileOp::from_op(op).ok_or("expected gl.await_tile")?;

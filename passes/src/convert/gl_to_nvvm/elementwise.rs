@@ -16,11 +16,7 @@ use mlir_sys::{
 };
 use norma_bundle::Element;
 
-use crate::mlir::{
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-    types,
-};
+use crate::mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnostic, types};
 
 use super::{
     emit::{Emit, Value},
@@ -31,7 +27,7 @@ use super::{
 pub(super) fn elementwise<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     if op.region_count() != 0 || op.result_count() != 1 {

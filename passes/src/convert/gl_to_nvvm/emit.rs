@@ -17,6 +17,7 @@ use melior::{
 use norma_targets::WARP_SIZE;
 
 use crate::mlir::{
+    address_space,
     builder::Builder,
     comparison::{IntegerPredicate, compare_integers},
     diagnostic::Diagnostic,
@@ -64,7 +65,7 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
     }
 
     pub fn shared_pointer(&self) -> Type<'c> {
-        llvm::r#type::pointer(self.b.context(), 3)
+        llvm::r#type::pointer(self.b.context(), address_space::SHARED)
     }
 
     pub fn vector_of(&self, count: usize, element: Type<'c>) -> Result<Type<'c>, Diagnostic<'c>> {

@@ -45,11 +45,7 @@ impl<'c, 'a> Scalars<'c, 'a> {
         let terms = self.ranges.iter().zip(coefficients);
         terms
             .filter(|(_, coefficient)| **coefficient != 0)
-            .map(|(range, coefficient)| {
-                let (low, high) = (*range)?;
-                let by = i128::from(*coefficient);
-                Some(((low * by).min(high * by), (low * by).max(high * by)))
-            })
+            .map(|(range, coefficient)| Some(scaled_range((*range)?, *coefficient)))
             .fold(Some((0, 0)), sum_of_ranges)
     }
 
@@ -79,6 +75,17 @@ pub(super) fn sum_of_ranges(one: Range, other: Range) -> Range {
     Some((low + other_low, high + other_high))
 }
 
+/// The range of the products of a range's values and a factor.
+fn scaled_range((low, high): (i128, i128), factor: i64) -> (i128, i128) {
+    let (one, other) = (low * i128::from(factor), high * i128::from(factor));
+    (one.min(other), one.max(other))
+}
+
+/// The range of the products of a factor and the numbers from 0 to `max`.
+fn range_of_product(max: i64, factor: i64) -> (i128, i128) {
+    scaled_range((0, max.into()), factor)
+}
+
 /// Whether a range fits signed 32 bits.
 pub(super) fn fits_i32((low, high): (i128, i128)) -> bool {
     low >= i32::MIN.into() && high <= i32::MAX.into()
@@ -101,8 +108,7 @@ pub(super) struct Place<'c, 'a> {
 
 impl<'c, 'a> Place<'c, 'a> {
     fn range(&self) -> (i128, i128) {
-        let reach = i128::from(self.max) * i128::from(self.factor);
-        (reach.min(0), reach.max(0))
+        range_of_product(self.max, self.factor)
     }
 
     /// The product, i64: multiplied in 32 bits where it fits and is not negative.
@@ -231,16 +237,37 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
         indices: &Scalars<'c, 'a>,
         limits: &Scalars<'c, 'a>,
     ) -> Result<Values<'c, 'a>, Diagnostic<'c>> {
-        let e = self.e;
         let mut form = form.clone();
         let mut remainders = Vec::new();
         while let Some(remainder) = form.take_remainder(indices.values.len()) {
             remainders.push(remainder);
         }
+        let mut values = self.of_scalars(&form, &remainders, indices, limits)?;
+        let axes = self.axes.iter().zip(&form.dims[indices.values.len()..]);
+        for (axis, &factor) in axes.filter(|(_, factor)| **factor != 0) {
+            self.add_axis(&mut values, axis, factor)?;
+        }
+        for (coefficient, quotient) in &form.quotients {
+            let quotient = self.quotient(quotient, indices, limits)?;
+            self.add_quotient(&mut values, quotient, *coefficient)?;
+        }
+        Ok(values)
+    }
+
+    /// The values of the parts of a form that are the same at every element: its constant, the terms of scalars, and
+    /// `remainders` of scalars, each times a factor.
+    fn of_scalars(
+        &self,
+        form: &QuotientForm,
+        remainders: &[(i64, Quotient)],
+        indices: &Scalars<'c, 'a>,
+        limits: &Scalars<'c, 'a>,
+    ) -> Result<Values<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
         let mut uniform = indices.terms(e, &form.dims);
         uniform.extend(limits.terms(e, &form.symbols));
         let mut range_of_uniform = sum_of_ranges(indices.range(&form.dims), limits.range(&form.symbols));
-        for (factor, Quotient { numerator, divisor }) in &remainders {
+        for (factor, Quotient { numerator, divisor }) in remainders {
             let terms = indices.terms(e, &numerator.dims).into_iter();
             let terms = terms.chain(limits.terms(e, &numerator.symbols));
             let constant = (numerator.constant != 0).then(|| e.i64(numerator.constant));
@@ -248,12 +275,11 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
                 return Err(e.internal("expected a remainder of something"));
             };
             uniform.push(e.scale(e.modulo(sum, *divisor), *factor));
-            let reach = i128::from(*factor) * i128::from(divisor - 1);
-            range_of_uniform = sum_of_ranges(range_of_uniform, Some((reach.min(0), reach.max(0))));
+            range_of_uniform = sum_of_ranges(range_of_uniform, Some(range_of_product(divisor - 1, *factor)));
         }
         let scalars =
             (form.dims.iter().zip(&indices.divisors)).chain(form.symbols.iter().zip(&limits.divisors));
-        let mut values = Values {
+        Ok(Values {
             uniform: e.sum(uniform),
             range_of_uniform,
             places: Vec::new(),
@@ -263,62 +289,72 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
                 .map(|(coefficient, divisor)| coefficient.saturating_mul(*divisor))
                 .chain(remainders.iter().map(|(factor, _)| *factor))
                 .fold(0, gcd),
-        };
-        let axes = self.axes.iter().zip(&form.dims[indices.values.len()..]);
-        for (axis, &factor) in axes.filter(|(_, factor)| **factor != 0) {
-            let constants = self.registers.iter().map(|&register| axis.constants[register]);
-            self.add_constants(&mut values, constants, factor)?;
-            values.divisor = gcd(values.divisor, factor.saturating_mul(axis.divisor));
-            if let [place] = axis.places[..] {
-                values.places.extend(place.map(|value| Place {
-                    value,
-                    max: axis.max,
-                    factor,
-                }));
-                continue;
-            }
-            let reach = i128::from(axis.max) * i128::from(factor);
-            let jumps = axis
-                .places
-                .iter()
-                .map(|place| {
-                    place.map(|place| Jump {
-                        value: e.scale(e.widen(place), factor),
-                        range: Some((reach.min(0), reach.max(0))),
-                    })
-                })
-                .collect::<Vec<_>>();
-            let jumps = self
-                .registers
-                .iter()
-                .map(|&register| jumps[axis.place_of[register]]);
-            self.add_jumps(&mut values, jumps.collect());
+        })
+    }
+
+    /// Adds the coordinates along an axis times a factor: as a place if all registers have it in common, otherwise as jumps.
+    fn add_axis(
+        &self,
+        values: &mut Values<'c, 'a>,
+        axis: &AxisCoordinates<'c, 'a>,
+        factor: i64,
+    ) -> Result<(), Diagnostic<'c>> {
+        let e = self.e;
+        let constants = self.registers.iter().map(|&register| axis.constants[register]);
+        self.add_constants(values, constants, factor)?;
+        values.divisor = gcd(values.divisor, factor.saturating_mul(axis.divisor));
+        if let [place] = axis.places[..] {
+            values.places.extend(place.map(|value| Place {
+                value,
+                max: axis.max,
+                factor,
+            }));
+            return Ok(());
         }
-        for (coefficient, quotient) in &form.quotients {
-            let quotient = self.quotient(quotient, indices, limits)?;
-            values.divisor = gcd(values.divisor, *coefficient);
-            if let Some(term) = quotient.uniform {
-                values.uniform = e.sum(values.uniform.into_iter().chain([e.scale(term, *coefficient)]));
-                values.range_of_uniform = None;
-            }
-            self.add_constants(&mut values, quotient.constants.into_iter(), *coefficient)?;
-            let mut scaled = HashMap::new();
-            let jumps = quotient.jumps.into_iter().map(|jump| {
-                jump.map(|jump| {
-                    *scaled.entry(key(jump.value)).or_insert_with(|| Jump {
-                        value: e.scale(jump.value, *coefficient),
-                        range: jump.range.map(|(low, high)| {
-                            let (one, other) =
-                                (low * i128::from(*coefficient), high * i128::from(*coefficient));
-                            (one.min(other), one.max(other))
-                        }),
-                    })
+        let jumps = axis
+            .places
+            .iter()
+            .map(|place| {
+                place.map(|place| Jump {
+                    value: e.scale(e.widen(place), factor),
+                    range: Some(range_of_product(axis.max, factor)),
                 })
-            });
-            let jumps = jumps.collect();
-            self.add_jumps(&mut values, jumps);
+            })
+            .collect::<Vec<_>>();
+        let jumps = self
+            .registers
+            .iter()
+            .map(|&register| jumps[axis.place_of[register]]);
+        self.add_jumps(values, jumps.collect());
+        Ok(())
+    }
+
+    /// Adds a quotient's values times a coefficient. Registers that share a jump of the quotient share the product.
+    fn add_quotient(
+        &self,
+        values: &mut Values<'c, 'a>,
+        quotient: Values<'c, 'a>,
+        coefficient: i64,
+    ) -> Result<(), Diagnostic<'c>> {
+        let e = self.e;
+        values.divisor = gcd(values.divisor, coefficient);
+        if let Some(term) = quotient.uniform {
+            values.uniform = e.sum(values.uniform.into_iter().chain([e.scale(term, coefficient)]));
+            values.range_of_uniform = None;
         }
-        Ok(values)
+        self.add_constants(values, quotient.constants.into_iter(), coefficient)?;
+        let mut scaled = HashMap::new();
+        let jumps = quotient.jumps.into_iter().map(|jump| {
+            jump.map(|jump| {
+                *scaled.entry(key(jump.value)).or_insert_with(|| Jump {
+                    value: e.scale(jump.value, coefficient),
+                    range: jump.range.map(|range| scaled_range(range, coefficient)),
+                })
+            })
+        });
+        let jumps = jumps.collect();
+        self.add_jumps(values, jumps);
+        Ok(())
     }
 
     /// The values of a quotient. Let m divide both the divisor and what the registers have in common: then registers whose

@@ -3,7 +3,7 @@
 use melior::ir::{OperationRef, ValueLike};
 use norma_dialects::gl::GatherOp;
 
-use crate::mlir::conversion::{ConversionBuilder, Rejection};
+use crate::mlir::{builder::Builder, conversion::Rejection};
 
 use super::{
     emit::{Emit, Value},
@@ -15,7 +15,7 @@ use super::{
 pub(super) fn gather<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let gather = GatherOp::from_op(op).ok_or("expected gl.gather")?;

@@ -21,18 +21,15 @@ use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
 use norma_layout::{HardwareDim, LinearLayout};
 use norma_targets::ACCESS_BYTES;
 
-use crate::mlir::{
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-};
+use crate::mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnostic};
 
 use super::{
-    access::Access,
+    access::{Access, Addresses},
+    buffer::Buffer,
     covering::Covering,
     emit::{Emit, Value, result as result_of},
     form::Scalars,
     guards::{Guards, Predicate, Reach},
-    params::Buffer,
     threads, tile,
     words::Words,
 };
@@ -41,7 +38,7 @@ use super::{
 pub(super) fn load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let load = LoadOp::from_op(op).ok_or("expected gl.load")?;
@@ -65,99 +62,197 @@ pub(super) fn load<'c, 'a>(
         Some(other) => Some(tile::to_memory(&e, *other)?),
         None => None,
     };
-    let fill = match other {
-        Some(other) => other,
-        None => e.b.value("llvm.mlir.poison", &[], element),
+    let loads = Loads {
+        e: &e,
+        addresses,
+        guards,
+        covering,
+        single: Vector::of(&e, &tile.layout, None, element)?,
+        vector,
+        other,
+        cache: load.cache(),
     };
-    let mut result = e.splat(fill, vector.registers)?;
-    let mut in_part = Vec::new();
-    let mut read_whole = Vec::new();
-    for first in vector.first_registers() {
-        let reach = guards.within(first, vector.count)?;
-        let pointer = addresses.of(&e, first);
-        let words = match (&covering, reach) {
-            (Some(covering), Reach::Whole(_)) if covering.is_aligned(&vector) => None,
-            (covering, _) => covering.as_ref(),
-        };
-        let Some(covering) = words else {
-            let predicate = reach.all();
-            if let Reach::Part { any, .. } = reach {
-                in_part.push((first, any.and_not(&e, predicate)));
-            }
-            if !matches!(predicate, Predicate::Never) {
-                let part = vector.load(&e, pointer, predicate, load.cache())?;
-                let part = vector.fill(&e, part, predicate, other)?;
-                result = e.insert(part, result, first);
-            }
-            continue;
-        };
-        let readable = covering.readable(&e, first, vector.count, reach.any())?;
-        if !matches!(readable.is_cut_off, Predicate::Never) {
-            in_part.push((first, readable.is_cut_off));
-        }
-        if readable.is_nothing() {
-            continue;
-        }
-        let mut part = covering.load(&e, &vector, first, pointer, &readable, load.cache())?;
-        match reach {
-            Reach::Whole(predicate) => part = vector.fill(&e, part, predicate, other)?,
-            Reach::Part { .. } => read_whole.push(first),
-        }
-        result = e.insert(part, result, first);
-    }
-    let single = Vector::of(&e, &tile.layout, None, element)?;
-    for (first, condition) in in_part {
-        let whole = e.slice(result, first, vector.count)?;
-        let part = e.instead(condition.value(&e), Some(whole), || {
-            let mut part = e.splat(fill, vector.count)?;
-            for register in first..first + vector.count {
-                let predicate = guards.at(register)?;
-                if let Predicate::Never = predicate {
-                    continue;
-                }
-                let loaded = single.load(&e, addresses.of(&e, register), predicate, None)?;
-                let loaded = single.fill(&e, loaded, predicate, other)?;
-                part = e.insert(loaded, part, register - first);
-            }
-            Ok(Some(part))
-        })?;
-        result = e.insert(part.ok_or("expected the elements")?, result, first);
-    }
-    // After all branches: an op that waits for a load between them would keep the loads in the next branch from being issued.
-    if let Some(other) = other {
-        for first in read_whole {
-            let part = e.slice(result, first, vector.count)?;
-            result = e.insert(replaced(&guards, part, first, other)?, result, first);
-        }
-    }
-    b.replace(op, &[tile::from_memory(&e, result, tile.element)?]);
+    b.replace(op, &[tile::from_memory(&e, loads.registers()?, tile.element)?]);
     Ok(())
 }
 
-/// `part`, which holds the registers from `first` on, with `other` where the guards fail.
-fn replaced<'c, 'a>(
-    guards: &Guards<'_, 'c, 'a>,
-    part: Value<'c, 'a>,
-    first: usize,
-    other: Value<'c, 'a>,
-) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-    let e = guards.e;
-    let mut elements = e.elements(part).map_err(|error| e.internal(error))?;
-    for (element, register) in elements.iter_mut().zip(first..) {
-        *element = match guards.at(register)? {
-            Predicate::Always => *element,
-            Predicate::Never => other,
-            Predicate::When(holds) => e.select(holds, *element, other),
+/// The loads by which a thread fills its registers of a tile.
+struct Loads<'b, 'c, 'a> {
+    e: &'b Emit<'b, 'c, 'a>,
+    addresses: Addresses<'c, 'a>,
+    guards: Guards<'b, 'c, 'a>,
+    /// The words around the vectors, of a load that reads these.
+    covering: Option<Covering<'c, 'a>>,
+    /// The elements that one instruction reads.
+    vector: Vector<'c>,
+    /// One element.
+    single: Vector<'c>,
+    /// The value of elements that the guards mask off; without it they are undefined.
+    other: Option<Value<'c, 'a>>,
+    cache: Option<CacheAttr<'c>>,
+}
+
+/// What one instruction, or the two that read the words around a vector, have read of it.
+struct Read<'c, 'a> {
+    /// The vector; `None` if nothing of it can be read as a whole.
+    value: Option<Value<'c, 'a>>,
+    /// Where its elements are still to be read one by one.
+    is_cut_off: Option<Predicate<'c, 'a>>,
+    /// Whether it holds elements that the guards mask off.
+    is_unmasked: bool,
+}
+
+impl<'c, 'a> Loads<'_, 'c, 'a> {
+    /// Reads all elements, as a vector of the thread's registers.
+    fn registers(&self) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let count = self.vector.count;
+        let fill = match self.other {
+            Some(other) => other,
+            None => e.b.value("llvm.mlir.poison", &[], self.vector.element),
         };
+        let mut result = e.splat(fill, self.vector.registers)?;
+        let (mut cut_off, mut unmasked) = (Vec::new(), Vec::new());
+        for first in self.vector.first_registers() {
+            let read = self.whole(first)?;
+            cut_off.extend(read.is_cut_off.map(|condition| (first, condition)));
+            unmasked.extend(read.is_unmasked.then_some(first));
+            if let Some(value) = read.value {
+                result = e.insert(value, result, first);
+            }
+        }
+        for (first, condition) in cut_off {
+            let whole = e.slice(result, first, count)?;
+            let part = e.instead(condition.value(e), Some(whole), || {
+                Ok(Some(self.one_by_one(first, fill)?))
+            })?;
+            let part = part.ok_or_else(|| e.internal("expected the elements"))?;
+            result = e.insert(part, result, first);
+        }
+        // After all branches: an op that waits for a load between them would keep the loads in the next branch from being issued.
+        if let Some(other) = self.other {
+            for first in unmasked {
+                let part = e.slice(result, first, count)?;
+                result = e.insert(self.masked(part, first, other)?, result, first);
+            }
+        }
+        Ok(result)
     }
-    e.pack(&elements)
+
+    /// Reads the vector whose first register is `first`, where all of it can be read at once.
+    fn whole(&self, first: usize) -> Result<Read<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let reach = self.guards.within(first, self.vector.count)?;
+        let pointer = self.addresses.of(e, first);
+        match &self.covering {
+            Some(covering) if !covering.is_aligned(&self.vector) || !matches!(reach, Reach::Whole(_)) => {
+                self.by_words(covering, first, pointer, reach)
+            }
+            _ => self.by_vector(pointer, reach),
+        }
+    }
+
+    /// Reads a vector at an address that is a multiple of its size, where the guards admit all of it.
+    fn by_vector(
+        &self,
+        pointer: Value<'c, 'a>,
+        reach: Reach<'c, 'a>,
+    ) -> Result<Read<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let predicate = reach.all();
+        let is_cut_off = match reach {
+            Reach::Part { any, .. } => Some(any.and_not(e, predicate)),
+            Reach::Whole(_) => None,
+        };
+        let value = match predicate {
+            Predicate::Never => None,
+            _ => {
+                let value = self.vector.load(e, pointer, predicate, self.cache)?;
+                Some(self.vector.fill(e, value, predicate, self.other)?)
+            }
+        };
+        Ok(Read {
+            value,
+            is_cut_off,
+            is_unmasked: false,
+        })
+    }
+
+    /// Reads a vector by the words around it, where they lie within the buffer.
+    fn by_words(
+        &self,
+        covering: &Covering<'c, 'a>,
+        first: usize,
+        pointer: Value<'c, 'a>,
+        reach: Reach<'c, 'a>,
+    ) -> Result<Read<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let readable = covering.readable(e, first, self.vector.count, reach.any())?;
+        let is_cut_off = match readable.is_cut_off {
+            Predicate::Never => None,
+            condition => Some(condition),
+        };
+        if readable.is_nothing() {
+            return Ok(Read {
+                value: None,
+                is_cut_off,
+                is_unmasked: false,
+            });
+        }
+        let value = covering.load(e, &self.vector, first, pointer, &readable, self.cache)?;
+        let (value, is_unmasked) = match reach {
+            Reach::Whole(predicate) => (self.vector.fill(e, value, predicate, self.other)?, false),
+            Reach::Part { .. } => (value, true),
+        };
+        Ok(Read {
+            value: Some(value),
+            is_cut_off,
+            is_unmasked,
+        })
+    }
+
+    /// Reads the elements of the vector whose first register is `first`, each where the guards admit it; `fill` elsewhere.
+    fn one_by_one(&self, first: usize, fill: Value<'c, 'a>) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let mut part = e.splat(fill, self.vector.count)?;
+        for register in first..first + self.vector.count {
+            let predicate = self.guards.at(register)?;
+            if let Predicate::Never = predicate {
+                continue;
+            }
+            let pointer = self.addresses.of(e, register);
+            let loaded = self.single.load(e, pointer, predicate, None)?;
+            let loaded = self.single.fill(e, loaded, predicate, self.other)?;
+            part = e.insert(loaded, part, register - first);
+        }
+        Ok(part)
+    }
+
+    /// `part`, which holds the registers from `first` on, with `other` where the guards fail.
+    fn masked(
+        &self,
+        part: Value<'c, 'a>,
+        first: usize,
+        other: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let mut elements = e.elements(part).map_err(|error| e.internal(error))?;
+        for (element, register) in elements.iter_mut().zip(first..) {
+            *element = match self.guards.at(register)? {
+                Predicate::Always => *element,
+                Predicate::Never => other,
+                Predicate::When(holds) => e.select(holds, *element, other),
+            };
+        }
+        e.pack(&elements)
+    }
 }
 
 /// Lowers `gl.store`.
 pub(super) fn store<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let store = StoreOp::from_op(op).ok_or("expected gl.store")?;

@@ -3,34 +3,30 @@
 
 use melior::ir::{Attribute, OperationRef, ValueLike, attribute::BoolAttribute};
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp};
+use norma_targets::MBARRIER_BYTES;
 
 use crate::{
     gl::steps,
     mlir::{
-        comparison::IntegerPredicate,
-        conversion::{ConversionBuilder, Rejection},
-        diagnostic::Diagnostic,
+        builder::Builder, comparison::IntegerPredicate, conversion::Rejection, diagnostic::Diagnostic,
         region, walk,
     },
 };
 
 use super::emit::{Emit, Value};
 
-/// Bytes of an mbarrier (PTX ISA, "Size and alignment of the mbarrier object").
-const BYTES: i64 = 8;
-
 /// Lowers `gl.mbarrier_init`: every mbarrier of the array.
 pub(super) fn init<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let init = MBarrierInitOp::from_op(op).ok_or("expected gl.mbarrier_init")?;
     let ty = MBarrierType::from_type(init.barriers()?.r#type()).ok_or("expected mbarriers")?;
     let arrivals = e.i32(init.arrivals()?);
     for index in 0..ty.count() {
-        let barrier = e.constant_pointer(operands[0], e.int(8), index * BYTES);
+        let barrier = e.constant_pointer(operands[0], e.int(8), index * MBARRIER_BYTES);
         b.op("nvvm.mbarrier.init", &[barrier, arrivals], &[]);
     }
     b.erase(op);
@@ -38,10 +34,7 @@ pub(super) fn init<'c, 'a>(
 }
 
 /// Lowers `gl.fence_mbarrier_init`.
-pub(super) fn fence_init<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn fence_init<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     b.replace_by(op, "nvvm.fence.mbarrier.init", &[]);
     Ok(())
 }
@@ -50,7 +43,7 @@ pub(super) fn fence_init<'c, 'a>(
 pub(super) fn expect<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let [array, index, bytes] = operands else {
@@ -73,7 +66,7 @@ pub(super) fn expect<'c, 'a>(
 pub(super) fn arrive<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     MBarrierArriveOp::from_op(op).ok_or("expected gl.mbarrier_arrive")?;
@@ -111,7 +104,7 @@ pub(super) fn arrive_at<'c, 'a>(e: &Emit<'_, 'c, 'a>, barrier: Value<'c, 'a>) ->
 pub(super) fn wait<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     MBarrierWaitOp::from_op(op).ok_or("expected gl.mbarrier_wait")?;
@@ -133,8 +126,8 @@ pub(super) fn until<'c, 'a>(
     let parity = b.value("arith.extui", &[parity], e.int(32));
     let attributes = ordered(e)?;
     let regions = [(); 2].map(|()| region::of_block(&[]));
-    let turn = b.op_with("scf.while", &[], &[], &[], regions.into());
-    b.within(turn, walk::entry_block(turn)?, || {
+    let polling = b.op_with("scf.while", &[], &[], &[], regions.into());
+    b.within(polling, walk::entry_block(polling)?, || {
         let done = b.value_with(
             "nvvm.mbarrier.try_wait",
             &[barrier, parity],
@@ -144,17 +137,17 @@ pub(super) fn until<'c, 'a>(
         let again = e.xori(done, e.bool(true));
         b.op("scf.condition", &[again], &[]);
     });
-    b.within(turn, steps::body(turn)?, || b.op("scf.yield", &[], &[]));
+    b.within(polling, steps::body(polling)?, || b.op("scf.yield", &[], &[]));
     Ok(())
 }
 
-/// An mbarrier of an array; the index is i64.
+/// An mbarrier of an array, which lie side by side; the index is i64.
 pub(super) fn element<'c, 'a>(
     e: &Emit<'_, 'c, 'a>,
     array: Value<'c, 'a>,
     index: Value<'c, 'a>,
 ) -> Value<'c, 'a> {
-    e.element_pointer(array, e.int(64), index)
+    e.element_pointer(array, e.int(8 * MBARRIER_BYTES as u32), index)
 }
 
 /// The attributes of an op on an mbarrier that orders memory within the CTA.

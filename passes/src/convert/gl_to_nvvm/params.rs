@@ -1,175 +1,251 @@
-//! Sizes, strides and ends of a kernel's buffers, read back by the patterns from `gl.params` on the lowered function.
+//! The parameters of a kernel: a pointer for each buffer, then the scalars, then the dynamic sizes, the dynamic strides and the
+//! tensor maps that the body needs; their types, and what LLVM is told of them.
 
-use melior::ir::{
-    Attribute, BlockLike, OperationRef, Type, ValueLike,
-    attribute::ArrayAttribute,
-    block::BlockArgument,
-    operation::{OperationLike, OperationResult},
+use std::collections::BTreeSet;
+
+use melior::{
+    Context, Error,
+    dialect::llvm,
+    ir::{
+        Attribute, BlockLike, BlockRef, OperationRef, Type, Value, ValueLike,
+        attribute::DenseI64ArrayAttribute,
+        block::BlockArgument,
+        operation::{OperationLike, OperationResult},
+        r#type::IntegerType,
+    },
 };
 use norma_dialects::{
-    attributes::kernel,
-    gl::{ParamAttr, ParamKind},
+    gl::{
+        BulkStoreOp, DrawTileOp, LaunchAttr, LoadOp, ParamAttr, ParamKind, StoreOp, TensorMapOp,
+        TensorMapType, TensorStoreOp,
+    },
+    integer_of,
 };
 
-use crate::mlir::{diagnostic::Diagnostic, types, walk};
+use crate::{
+    gl::tensor_maps,
+    mlir::{address_space, context, diagnostic::Diagnostic, pass::PassError, types, walk},
+};
 
-use super::emit::{Emit, Value};
+use super::tensor;
 
-/// A stride in elements.
-#[derive(Clone, Copy)]
-pub(super) enum Stride<'c, 'a> {
-    /// Known at compile time.
-    Static(i64),
-    /// A kernel parameter or a product of such, i64.
-    Dynamic(Value<'c, 'a>),
-}
+/// An axis of a buffer, each by its position.
+type BufferAxis = (i64, i64);
 
-/// The end of a buffer, as the number of elements from its first to the end of its last one.
-#[derive(Clone, Copy)]
-pub(super) enum End<'c, 'a> {
-    /// Known at compile time.
-    Static(i64),
-    /// Computed from a kernel parameter, i64.
-    Dynamic(Value<'c, 'a>),
-}
-
-/// A buffer as a pattern sees it: the memref that is the view of a pointer parameter.
-pub(super) struct Buffer<'c, 'a> {
-    /// Position among the kernel's buffers.
-    pub index: i64,
-    function: OperationRef<'c, 'a>,
-    params: Vec<ParamAttr<'c>>,
-    ty: Type<'c>,
-}
-
-impl<'c, 'a> Buffer<'c, 'a> {
-    /// The buffer that `memref`, an operand of `op` before conversion, stands for.
-    ///
-    /// # Errors
-    ///
-    /// Internal if it is not the view of a pointer parameter that `function::lower` made.
-    pub fn of(
-        e: &Emit<'_, 'c, 'a>,
-        op: OperationRef<'c, 'a>,
-        memref: Value<'c, 'a>,
-    ) -> Result<Self, Diagnostic<'c>> {
-        let function = walk::enclosing(op, "llvm.func")
-            .ok_or_else(|| e.internal("expected an llvm.func around the op"))?;
-        let params = params_of(function);
-        let position =
-            pointer_position(memref).ok_or_else(|| e.internal("expected a buffer of the kernel"))?;
-        let param = params
-            .get(position)
-            .filter(|param| param.kind() == Ok(ParamKind::Pointer))
-            .ok_or_else(|| e.internal("expected a pointer parameter"))?;
-        Ok(Self {
-            index: param.argument(),
-            function,
-            params,
-            ty: memref.r#type(),
-        })
-    }
-
-    /// The parameters of the kernel.
-    pub fn params(&self) -> &[ParamAttr<'c>] {
-        &self.params
-    }
-
-    /// The size of an axis, i64.
-    pub fn size(&self, e: &Emit<'_, 'c, 'a>, axis: usize) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-        let shape = types::shape(self.ty).unwrap_or_default();
-        match shape.get(axis) {
-            Some(Some(size)) => Ok(e.i64(*size)),
-            _ => self.param(e, ParamKind::Size, axis),
+/// The parameters that a kernel with this body has, in their order.
+///
+/// # Errors
+///
+/// Arguments that are no buffers and scalars, in this order, and sizes of anything but arguments.
+pub(super) fn parameters<'c>(
+    kernel: OperationRef<'c, '_>,
+    block: BlockRef<'c, '_>,
+) -> Result<Vec<ParamAttr<'c>>, PassError<'c>> {
+    let context = context::of(kernel.location());
+    let arguments = arguments(kernel, block)?;
+    let mut sizes = BTreeSet::new();
+    let mut strides = Vec::new();
+    for (buffer, argument) in arguments.iter().enumerate() {
+        if argument.kind()? == ParamKind::Pointer {
+            let ty = block.argument(buffer)?.r#type();
+            sizes.extend(inner_sizes(ty).map(|axis| (buffer as i64, axis)));
+            strides.extend(dynamic_strides(ty).map(|axis| (buffer as i64, axis)));
         }
     }
+    sizes.extend(outermost_sizes_of_loads(kernel)?);
+    sizes.extend(queried_sizes(kernel)?);
+    let of_axis = |kind| move |(buffer, axis): BufferAxis| ParamAttr::get(context, kind, buffer, axis, &[]);
+    let maps = tensor_maps(kernel)?;
+    let maps = maps
+        .iter()
+        .map(|(buffer, extents)| ParamAttr::get(context, ParamKind::TensorMap, *buffer, 0, extents));
+    Ok(arguments
+        .into_iter()
+        .chain(sizes.into_iter().map(of_axis(ParamKind::Size)))
+        .chain(strides.into_iter().map(of_axis(ParamKind::Stride)))
+        .chain(maps)
+        .collect())
+}
 
-    /// The stride of each axis.
-    pub fn strides(&self, e: &Emit<'_, 'c, 'a>) -> Result<Vec<Stride<'c, 'a>>, Diagnostic<'c>> {
-        let (strides, offset) = types::strides_and_offset(self.ty)
-            .ok_or_else(|| e.unsupported(format!("expected a strided buffer, got {}", self.ty)))?;
-        if offset != Some(0) {
-            return Err(e.unsupported(format!("expected a buffer without offset, got {}", self.ty)));
+/// The parameters that stand for the kernel's arguments, one for each.
+fn arguments<'c>(
+    kernel: OperationRef<'c, '_>,
+    block: BlockRef<'c, '_>,
+) -> Result<Vec<ParamAttr<'c>>, PassError<'c>> {
+    let context = context::of(kernel.location());
+    let mut arguments = Vec::new();
+    let mut has_scalars = false;
+    for index in 0..block.argument_count() {
+        let ty = block.argument(index)?.r#type();
+        let is_buffer = types::is_memref(ty);
+        let is_scalar = types::is_index(ty) || types::bit_width(ty).is_some_and(|bits| bits >= 32);
+        if !is_buffer && !is_scalar {
+            return Err(Diagnostic::unsupported(
+                kernel.location(),
+                format!("expected kernel arguments to be memrefs or scalars of 32 or 64 bits, got {ty}"),
+            )
+            .into());
         }
-        let shape = types::shape(self.ty).unwrap_or_default();
-        let contiguous = types::is_contiguous(self.ty);
-        (0..strides.len())
-            .map(|axis| match strides[axis] {
-                Some(stride) => Ok(Stride::Static(stride)),
-                None if contiguous => {
-                    let inner = (axis + 1..shape.len())
-                        .map(|axis| self.size(e, axis))
-                        .collect::<Result<Vec<_>, _>>()?;
-                    let product = inner.into_iter().reduce(|product, size| e.muli(product, size));
-                    Ok(product.map_or(Stride::Static(1), Stride::Dynamic))
-                }
-                None => self.param(e, ParamKind::Stride, axis).map(Stride::Dynamic),
-            })
+        if is_buffer && has_scalars {
+            let message = "expected kernel arguments to be memrefs and scalars after them";
+            return Err(Diagnostic::user(kernel.location(), message).into());
+        }
+        has_scalars |= !is_buffer;
+        let kind = match is_buffer {
+            true => ParamKind::Pointer,
+            false => ParamKind::Scalar,
+        };
+        arguments.push(ParamAttr::get(context, kind, index as i64, 0, &[]));
+    }
+    Ok(arguments)
+}
+
+/// The axes of a contiguous buffer whose sizes are needed for its strides: the dynamic ones, apart from the outermost.
+fn inner_sizes(buffer: Type<'_>) -> impl Iterator<Item = i64> {
+    let shape = types::shape(buffer).filter(|_| types::is_contiguous(buffer));
+    let shape = shape.unwrap_or_default().into_iter().enumerate().skip(1);
+    shape.filter_map(|(axis, size)| size.is_none().then_some(axis as i64))
+}
+
+/// The axes of a strided buffer whose strides are dynamic.
+fn dynamic_strides(buffer: Type<'_>) -> impl Iterator<Item = i64> {
+    let layout = types::strides_and_offset(buffer).filter(|_| !types::is_contiguous(buffer));
+    let strides = layout.map(|(strides, _)| strides).unwrap_or_default();
+    let strides = strides.into_iter().enumerate();
+    strides.filter_map(|(axis, stride)| stride.is_none().then_some(axis as i64))
+}
+
+/// The dynamic outermost sizes of buffers that a load with an alignment reads: it reads whole words up to the buffer's end.
+fn outermost_sizes_of_loads<'c>(kernel: OperationRef<'c, '_>) -> Result<Vec<BufferAxis>, PassError<'c>> {
+    let mut sizes = Vec::new();
+    for load in walk::all(kernel, LoadOp::from_op) {
+        let buffer = load.buffer()?;
+        let outermost = types::shape(buffer.r#type()).and_then(|shape| shape.first().copied());
+        if let (Some(_), Some(None), Ok(argument)) =
+            (load.alignment(), outermost, BlockArgument::try_from(buffer))
+        {
+            sizes.push((argument.argument_number() as i64, 0));
+        }
+    }
+    Ok(sizes)
+}
+
+/// The dynamic sizes that a `memref.dim` asks for.
+fn queried_sizes<'c>(kernel: OperationRef<'c, '_>) -> Result<Vec<BufferAxis>, PassError<'c>> {
+    let mut sizes = Vec::new();
+    for dim in walk::named(kernel, "memref.dim") {
+        let (buffer, axis) = queried(dim).ok_or_else(|| {
+            Diagnostic::unsupported(
+                dim.location(),
+                "expected the size of a constant axis of a kernel argument",
+            )
+        })?;
+        let shape = types::shape(dim.operand(0)?.r#type()).unwrap_or_default();
+        if shape.get(axis as usize).copied().flatten().is_none() {
+            sizes.push((buffer, axis));
+        }
+    }
+    Ok(sizes)
+}
+
+/// The buffer and axis of a `memref.dim` of a kernel argument and a constant axis.
+fn queried(dim: OperationRef<'_, '_>) -> Option<BufferAxis> {
+    let buffer = BlockArgument::try_from(dim.operand(0).ok()?)
+        .ok()?
+        .argument_number();
+    Some((buffer as i64, constant_index(dim.operand(1).ok()?)?))
+}
+
+/// The value of an `arith.constant` of type index.
+pub(super) fn constant_index(value: Value<'_, '_>) -> Option<i64> {
+    let op = OperationResult::try_from(value).ok()?.owner();
+    integer_of(op, "value")
+}
+
+/// The tensor maps of a kernel, each as its buffer and its box.
+fn tensor_maps<'c>(kernel: OperationRef<'c, '_>) -> Result<BTreeSet<(i64, Vec<i64>)>, PassError<'c>> {
+    let mut maps = BTreeSet::new();
+    for map in walk::all(kernel, TensorMapOp::from_op) {
+        let location = map.op().location();
+        let buffer = BlockArgument::try_from(map.buffer()?)
+            .map_err(|_| Diagnostic::unsupported(location, "expected the tensor map of a kernel argument"))?;
+        let ty = TensorMapType::from_type(map.map()?.r#type())
+            .ok_or_else(|| Diagnostic::internal(location, "expected a tensor map"))?;
+        tensor_maps::check(map.buffer()?, location)?;
+        maps.insert((buffer.argument_number() as i64, ty.r#box().to_vec()));
+    }
+    Ok(maps)
+}
+
+/// The type of a parameter of a kernel with this body.
+///
+/// # Errors
+///
+/// The parameter is not one of this kernel.
+pub(super) fn type_of<'c>(
+    context: &'c Context,
+    block: BlockRef<'c, '_>,
+    param: ParamAttr<'c>,
+) -> Result<Type<'c>, Error> {
+    let index: Type<'c> = IntegerType::new(context, 64).into();
+    Ok(match param.kind()? {
+        ParamKind::Pointer => llvm::r#type::pointer(context, address_space::GLOBAL),
+        ParamKind::TensorMap => llvm::r#type::pointer(context, address_space::GENERIC),
+        ParamKind::Size | ParamKind::Stride => index,
+        ParamKind::Scalar => {
+            let ty = block.argument(param.argument() as usize)?.r#type();
+            if types::is_index(ty) { index } else { ty }
+        }
+    })
+}
+
+/// The attributes of a parameter. Buffers do not alias, except those that the launch says may be the same memory; buffers that
+/// nothing is stored to may be read through the read-only path.
+pub(super) fn attributes_of(
+    kernel: OperationRef<'_, '_>,
+    block: BlockRef<'_, '_>,
+    param: ParamAttr<'_>,
+    launch: LaunchAttr<'_>,
+) -> Result<String, Error> {
+    match param.kind()? {
+        ParamKind::Pointer => {}
+        ParamKind::TensorMap => return Ok(tensor::PARAMETER.to_owned()),
+        ParamKind::Size | ParamKind::Stride | ParamKind::Scalar => return Ok("{}".to_owned()),
+    }
+    let index = param.argument() as usize;
+    let buffer = block.argument(index).ok().map(Value::from);
+    let stored = walk::pre_order(kernel).into_iter().any(|op| {
+        let written = match norma_dialects::op_name(op) {
+            StoreOp::NAME | BulkStoreOp::NAME => op.operand(1).ok(),
+            TensorStoreOp::NAME => mapped(op),
+            DrawTileOp::NAME => op.operand(0).ok(),
+            _ => None,
+        };
+        written.is_some() && written == buffer
+    });
+    let readonly = if stored { "" } else { ", llvm.readonly" };
+    let alignment = launch.alignments().get(index).copied().unwrap_or(1);
+    // ptxas may move a load of memory that nothing else writes ahead of `griddepcontrol.wait` (seen with 13.0).
+    if launch_numbers(launch.aliases()).contains(&param.argument()) || launch.dependent_launch() {
+        return Ok(format!("{{llvm.align = {alignment} : i64}}"));
+    }
+    Ok(format!(
+        "{{llvm.noalias{readonly}, llvm.align = {alignment} : i64}}"
+    ))
+}
+
+/// The buffer that a `gl.tensor_store` writes to.
+fn mapped<'c, 'a>(store: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let map = OperationResult::try_from(store.operand(1).ok()?).ok()?.owner();
+    TensorMapOp::from_op(map)?.buffer().ok()
+}
+
+/// A list of `gl.launch`, which may be absent.
+fn launch_numbers(list: Option<Attribute<'_>>) -> Vec<i64> {
+    let list = list.and_then(|list| DenseI64ArrayAttribute::try_from(list).ok());
+    list.map_or_else(Vec::new, |list| {
+        (0..list.len())
+            .filter_map(|index| list.element(index).ok())
             .collect()
-    }
-
-    /// Where the buffer ends. It has to have elements, static strides, and static sizes except for its outermost axis.
-    ///
-    /// # Errors
-    ///
-    /// Internal if it has other strides and sizes.
-    pub fn end(&self, e: &Emit<'_, 'c, 'a>) -> Result<End<'c, 'a>, Diagnostic<'c>> {
-        let shape = types::shape(self.ty).unwrap_or_default();
-        let mut end = 1;
-        let mut outermost = None;
-        for (axis, stride) in self.strides(e)?.into_iter().enumerate() {
-            match (stride, shape[axis]) {
-                (Stride::Static(stride), Some(size)) => end += (size - 1) * stride,
-                (Stride::Static(stride), None) if axis == 0 => {
-                    end -= stride;
-                    outermost = Some(e.scale(self.size(e, 0)?, stride));
-                }
-                _ => return Err(e.internal(format!("expected to know where {} ends", self.ty))),
-            }
-        }
-        Ok(match outermost {
-            None => End::Static(end),
-            Some(outermost) => End::Dynamic(e.addi(outermost, e.i64(end))),
-        })
-    }
-
-    fn param(
-        &self,
-        e: &Emit<'_, 'c, 'a>,
-        kind: ParamKind,
-        axis: usize,
-    ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-        let position = self
-            .params
-            .iter()
-            .position(|param| {
-                (param.kind(), param.argument(), param.axis()) == (Ok(kind), self.index, axis as i64)
-            })
-            .ok_or_else(|| e.internal(format!("expected a {} parameter for axis {axis}", kind.keyword())))?;
-        argument(self.function, position).ok_or_else(|| e.internal("expected as many arguments as gl.params"))
-    }
-}
-
-fn params_of<'c>(function: OperationRef<'c, '_>) -> Vec<ParamAttr<'c>> {
-    function
-        .attribute(kernel::PARAMS)
-        .and_then(ArrayAttribute::try_from)
-        .map(|array| {
-            (0..array.len())
-                .filter_map(|index| array.element(index).ok())
-                .filter_map(|attribute: Attribute<'c>| ParamAttr::from_attribute(attribute))
-                .collect()
-        })
-        .unwrap_or_default()
-}
-
-/// The parameter that a memref views through `builtin.unrealized_conversion_cast`.
-fn pointer_position(memref: Value<'_, '_>) -> Option<usize> {
-    let cast = OperationResult::try_from(memref).ok()?.owner();
-    let pointer = BlockArgument::try_from(cast.operand(0).ok()?).ok()?;
-    Some(pointer.argument_number())
-}
-
-fn argument<'c, 'a>(function: OperationRef<'c, 'a>, position: usize) -> Option<Value<'c, 'a>> {
-    Some(walk::entry_block(function).ok()?.argument(position).ok()?.into())
+    })
 }

@@ -16,11 +16,11 @@ use crate::{
 
 use super::{
     access::{Access, Addresses},
+    buffer::{Buffer, Stride},
     emit::{Emit, Value},
     form::Scalars,
     global::Vector,
     guards::{Guards, Predicate, Reach},
-    params::{Buffer, Stride},
     tile::{self, Tile},
 };
 

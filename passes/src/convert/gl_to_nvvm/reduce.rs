@@ -11,12 +11,7 @@ use norma_layout::{HardwareDim, LinearLayout, ReductionPlan};
 use norma_targets::WARP_SIZE;
 
 use crate::gl::constant_tiles;
-use crate::mlir::{
-    combiner,
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-    walk,
-};
+use crate::mlir::{builder::Builder, combiner, conversion::Rejection, diagnostic::Diagnostic, walk};
 
 use super::{
     emit::{Emit, Value},
@@ -39,7 +34,7 @@ const LANE_BITS: usize = WARP_SIZE.ilog2() as usize;
 pub(super) fn reduce<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let reduce = ReduceOp::from_op(op).ok_or("expected gl.reduce")?;
     let (layout, plan) = plan(&Emit::new(b), reduce.tiles(), reduce.axis()?)?;
@@ -59,7 +54,7 @@ pub(super) fn reduce<'c, 'a>(
 pub(super) fn warp_reduce<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let reduce = WarpReduceOp::from_op(op).ok_or("expected gl.warp_reduce")?;
@@ -97,7 +92,7 @@ fn plan<'c>(
 fn lower<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
     plan: &ReductionPlan,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);

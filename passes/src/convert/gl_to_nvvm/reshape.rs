@@ -4,11 +4,7 @@
 use melior::ir::{OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{BroadcastOp, ConvertLayoutOp, CoordinatesOp, MaskOp};
 
-use crate::mlir::{
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-    types,
-};
+use crate::mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnostic, types};
 
 use super::{
     access::Access,
@@ -22,7 +18,7 @@ use super::{
 pub(super) fn broadcast<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let broadcast = BroadcastOp::from_op(op).ok_or("expected gl.broadcast")?;
@@ -38,7 +34,7 @@ pub(super) fn broadcast<'c, 'a>(
 pub(super) fn convert_layout<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let convert = ConvertLayoutOp::from_op(op).ok_or("expected gl.convert_layout")?;
@@ -63,7 +59,7 @@ pub(super) fn convert_layout<'c, 'a>(
 pub(super) fn coordinates<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let coordinates = CoordinatesOp::from_op(op).ok_or("expected gl.coordinates")?;
@@ -79,7 +75,7 @@ pub(super) fn coordinates<'c, 'a>(
 pub(super) fn mask<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let mask = MaskOp::from_op(op).ok_or("expected gl.mask")?;
@@ -100,7 +96,7 @@ pub(super) fn mask<'c, 'a>(
 pub(super) fn splat<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let layout = Tile::of(&e, op.result(0)?.r#type())?.layout;
@@ -112,7 +108,7 @@ pub(super) fn splat<'c, 'a>(
 pub(super) fn extract<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let tile = op.operand(0)?.r#type();
@@ -131,7 +127,7 @@ pub(super) fn extract<'c, 'a>(
 pub(super) fn optimization_barrier<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let given = operands[0].r#type();

@@ -10,10 +10,7 @@ use norma_dialects::gl::ScanOp;
 use norma_layout::{HardwareDim, LinearLayout, ReductionPlan, ScanStep};
 
 use crate::mlir::{
-    combiner,
-    comparison::IntegerPredicate,
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
+    builder::Builder, combiner, comparison::IntegerPredicate, conversion::Rejection, diagnostic::Diagnostic,
     walk,
 };
 
@@ -27,7 +24,7 @@ use super::{
 pub(super) fn scan<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let scan = ScanOp::from_op(op).ok_or("expected gl.scan")?;

@@ -4,7 +4,7 @@ use melior::ir::{OperationRef, ValueLike};
 use norma_dialects::gl::ScatterOp;
 use norma_layout::HardwareDim;
 
-use crate::mlir::conversion::{ConversionBuilder, Rejection};
+use crate::mlir::{builder::Builder, conversion::Rejection};
 
 use super::{
     emit::{Emit, Value},
@@ -17,7 +17,7 @@ use super::{
 pub(super) fn scatter<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let scatter = ScatterOp::from_op(op).ok_or("expected gl.scatter")?;

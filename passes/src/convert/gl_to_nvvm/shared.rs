@@ -15,30 +15,23 @@ use norma_targets::ACCESS_BYTES;
 use crate::{
     gcd::gcd,
     gl::shared_memory,
-    mlir::{
-        conversion::{ConversionBuilder, Rejection},
-        diagnostic::Diagnostic,
-        walk,
-    },
+    mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnostic, walk},
 };
 
 use super::{
     access::Access,
+    buffer::Stride,
     emit::{Emit, Value},
     form::Scalars,
     function,
     guards::{Predicate, Reach},
-    params::Stride,
     threads,
     tile::{self, Tile},
     words::Words,
 };
 
 /// Lowers `gl.local_alloc` and `gl.mbarrier_alloc` to an address in the kernel's shared memory.
-pub(super) fn alloc<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn alloc<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let offset = shared_memory::offset_of(op).ok_or_else(|| {
         Diagnostic::user(
@@ -64,7 +57,7 @@ pub(super) fn alloc<'c, 'a>(
 pub(super) fn memdesc_index<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let stage = MemDescIndexOp::from_op(op).ok_or("expected gl.memdesc_index")?;
@@ -91,7 +84,7 @@ pub(super) fn memdesc_index<'c, 'a>(
 pub(super) fn local_store<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let store = LocalStoreOp::from_op(op).ok_or("expected gl.local_store")?;
@@ -139,7 +132,7 @@ pub(super) fn local_store<'c, 'a>(
 pub(super) fn local_load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let load = LocalLoadOp::from_op(op).ok_or("expected gl.local_load")?;
@@ -192,10 +185,7 @@ pub(super) fn local_load<'c, 'a>(
 }
 
 /// Lowers `gl.barrier`.
-pub(super) fn barrier<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn barrier<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let barrier = BarrierOp::from_op(op).ok_or("expected gl.barrier")?;
     let operands = match (barrier.id(), barrier.threads()) {

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use melior::ir::{Attribute, ValueLike};
 use norma_layout::{Round, Swap, WarpExchange};
-use norma_targets::WARP_SIZE;
+use norma_targets::{REGISTER_BYTES, WARP_SIZE};
 
 use crate::mlir::{comparison::IntegerPredicate, diagnostic::Diagnostic, types};
 
 use super::emit::{Emit, Value};
 
 /// Bits that one shuffle moves.
-const WORD_BITS: usize = 32;
+const WORD_BITS: usize = 8 * REGISTER_BYTES as usize;
 
 /// The lane whose value a lane receives.
 #[derive(Clone, Copy)]

@@ -6,15 +6,12 @@ use melior::ir::{
 };
 use norma_dialects::gl::{ParamKind, TensorLoadOp, TensorMapOp, TensorMapType, TensorStoreOp};
 
-use crate::mlir::{
-    conversion::{ConversionBuilder, Rejection},
-    walk,
-};
+use crate::mlir::{builder::Builder, conversion::Rejection, walk};
 
 use super::{
+    buffer::Buffer,
     emit::{Emit, Value},
     mbarrier,
-    params::Buffer,
 };
 
 /// The attributes of a parameter that holds a tensor map: 128 bytes by value, aligned to 64, which the copy engine reads where
@@ -23,10 +20,7 @@ pub(super) const PARAMETER: &str =
     "{llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant, llvm.align = 64 : i64}";
 
 /// Lowers `gl.tensor_map`: the address of the parameter.
-pub(super) fn map<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
+pub(super) fn map<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let map = TensorMapOp::from_op(op).ok_or("expected gl.tensor_map")?;
     let ty = TensorMapType::from_type(map.map()?.r#type()).ok_or("expected a tensor map")?;
@@ -49,7 +43,7 @@ pub(super) fn map<'c, 'a>(
 pub(super) fn load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let load = TensorLoadOp::from_op(op).ok_or("expected gl.tensor_load")?;
@@ -80,7 +74,7 @@ pub(super) fn load<'c, 'a>(
 pub(super) fn store<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
-    b: &ConversionBuilder<'c, 'a>,
+    b: &Builder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let store = TensorStoreOp::from_op(op).ok_or("expected gl.tensor_store")?;

@@ -1,16 +1,19 @@
 //! Translates the scalar program of a kernel to a program on tiles.
 //!
 //! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
-//! op that combines values first broadcasts them to the union of their dims. `nest` emits loops, `drawn` those whose tiles CTAs
-//! draw, `access` translates reads and writes, `gather` and `scatter` those at
-//! computed places, `reduction` reductions, `nth` those with several results, `scan` scans.
+//! op that combines values first broadcasts them to the union of their dims. `nest` emits loops, most of whose steps `peel` rids of
+//! guards, and `drawn` loops whose tiles CTAs draw. `access` translates reads and writes, `gather` and `scatter` those at computed
+//! places; `localize` puts their addresses in terms of a tile. `reduction` translates reductions, `nth` those with several results,
+//! `scan` scans.
 
 mod access;
 mod dense_rows;
 mod drawn;
 mod gather;
+mod localize;
 mod nest;
 mod nth;
+mod peel;
 mod reduction;
 mod scan;
 mod scatter;
@@ -81,13 +84,13 @@ pub(super) fn translate<'c: 'a, 'a>(
         entry,
         values: HashMap::new(),
         sizes: HashMap::new(),
-        own_places: HashMap::new(),
-        settled: BTreeSet::new(),
+        coordinates_of_cta: HashMap::new(),
+        known_guards: BTreeSet::new(),
         carried: HashMap::new(),
         brought: HashMap::new(),
         walk: None,
         nests_of: occurrences,
-        nests_entered: vec![0; space.ops.len()],
+        nests_visited: vec![0; space.ops.len()],
     };
     body.scalars()?;
     body.coordinates()?;
@@ -129,9 +132,9 @@ struct Body<'s, 'c, 'a> {
     /// The sizes in use, by affine symbol.
     sizes: HashMap<usize, Value<'c, 'a>>,
     /// The CTA's own coordinates along axes that are spread over the CTAs of a cluster, by axis, as far as they are in use.
-    own_places: HashMap<usize, Value<'c, 'a>>,
+    coordinates_of_cta: HashMap<usize, Value<'c, 'a>>,
     /// The guards that hold at every point of the current scope.
-    settled: BTreeSet<usize>,
+    known_guards: BTreeSet<usize>,
     /// The values that the loops around the current scope carry.
     carried: HashMap<Carried, Vec<Value<'c, 'a>>>,
     /// The tiles that reads have copied to shared memory, by the read's result, or by the cached value that replaces it in a
@@ -141,7 +144,7 @@ struct Body<'s, 'c, 'a> {
     walk: Option<Walk<'c, 'a>>,
     /// The number of nests that each op stands in, by position, and the number of these that have been emitted.
     nests_of: Vec<usize>,
-    nests_entered: Vec<usize>,
+    nests_visited: Vec<usize>,
 }
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
@@ -320,15 +323,15 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 
     /// The coordinate of the current CTA along an axis that is spread over the CTAs of its cluster.
-    fn own_place(&mut self, axis: usize) -> Result<Value<'c, 'a>, PassError<'c>> {
-        if let Some(place) = self.own_places.get(&axis) {
-            return Ok(*place);
+    fn coordinate_of_cta(&mut self, axis: usize) -> Result<Value<'c, 'a>, PassError<'c>> {
+        if let Some(coordinate) = self.coordinates_of_cta.get(&axis) {
+            return Ok(*coordinate);
         }
         // At the start, so that it is there for every scope.
         let b = Builder::at_start(self.entry, self.space.location());
-        let place = self.tiles.place_of_cta(&b, axis)?;
-        self.own_places.insert(axis, place);
-        Ok(place)
+        let coordinate = self.tiles.place_of_cta(&b, axis)?;
+        self.coordinates_of_cta.insert(axis, coordinate);
+        Ok(coordinate)
     }
 
     /// The translation of a value of the kernel's body. The coordinates along a tile dim are built when they are first used.

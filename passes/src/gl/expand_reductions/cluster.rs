@@ -152,10 +152,10 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
         let b = Builder::before(self.first());
         let i1: Type<'c> = IntegerType::new(b.context(), 1).into();
         let (slot, parity) = if self.is_repeated() {
-            let turn = phase::turn(&b, &self.loops)?;
-            let parity = phase::bit(&b, turn, 1);
+            let iteration = phase::iteration(&b, &self.loops)?;
+            let parity = phase::bit(&b, iteration, 1);
             let parity = b.value("arith.index_castui", &[parity], i1);
-            (phase::bit(&b, turn, 0), parity)
+            (phase::bit(&b, iteration, 0), parity)
         } else {
             (b.index(0), b.integer(i1, 0))
         };
@@ -427,9 +427,8 @@ fn wait_for_start<'c: 'a, 'a>(
     let first_ops = rounds.iter().filter_map(outermost).collect::<Vec<_>>();
     let fills_l1 = |op: OperationRef<'c, '_>| {
         walk::has_name(op, "scf.for")
-            && walk::named(op, LoadOp::NAME)
+            && walk::all(op, LoadOp::from_op)
                 .into_iter()
-                .filter_map(LoadOp::from_op)
                 .filter_map(LoadOp::cache)
                 .any(|cache: CacheAttr<'c>| cache.l1() == Ok(EvictionPolicy::Last))
     };

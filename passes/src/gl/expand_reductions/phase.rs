@@ -1,5 +1,5 @@
-//! Counts the iterations (*turns*) of the loops around an exchange between the CTAs of a cluster. The lowest bit of the number
-//! selects one of two buffers and mbarriers, and the next bit is the parity of the mbarrier's phase.
+//! Counts the iterations of the loops around an exchange between the CTAs of a cluster. The lowest bit of the number selects one of
+//! two buffers and mbarriers, and the next bit is the parity of the mbarrier's phase.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::WarpSpecializeOp;
@@ -45,10 +45,11 @@ pub(super) fn loops_around<'c, 'a>(
             made.is_some_and(|made| is_within(made, outermost))
         };
         if inner.operands().take(3).any(is_inside) {
-            let message = "expected a reduction across CTAs in loops that each have the same number of turns";
+            let message =
+                "expected a reduction across CTAs in loops that each have the same number of iterations";
             return Err(Diagnostic::unsupported(op.location(), message).note(
                 inner.location(),
-                "the bounds of this loop change from turn to turn",
+                "the bounds of this loop change from iteration to iteration",
             ));
         }
     }
@@ -56,7 +57,7 @@ pub(super) fn loops_around<'c, 'a>(
 }
 
 /// Returns the number of iterations that the loops have completed, of type index.
-pub(super) fn turn<'c: 'a, 'a>(
+pub(super) fn iteration<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     loops: &[OperationRef<'c, 'a>],
 ) -> Result<Value<'c, 'a>, PassError<'c>> {
@@ -71,14 +72,14 @@ pub(super) fn turn<'c: 'a, 'a>(
             return Err(Diagnostic::unsupported(op.location(), message).into());
         }
         let past = b.value("arith.subi", &[variable, lower], index);
-        let mut turn = b.value("arith.divui", &[past, step], index);
+        let mut iteration = b.value("arith.divui", &[past, step], index);
         if let Some(before) = count {
             let span = b.value("arith.subi", &[upper, lower], index);
-            let turns = b.value("arith.ceildivsi", &[span, step], index);
-            let before = b.value("arith.muli", &[before, turns], index);
-            turn = b.value("arith.addi", &[before, turn], index);
+            let iterations = b.value("arith.ceildivsi", &[span, step], index);
+            let before = b.value("arith.muli", &[before, iterations], index);
+            iteration = b.value("arith.addi", &[before, iteration], index);
         }
-        count = Some(turn);
+        count = Some(iteration);
     }
     count.ok_or_else(|| Diagnostic::internal(b.location(), "expected a loop").into())
 }

@@ -33,10 +33,7 @@ pub(super) fn of<'c, 'a>(
     crosses: &Crosses<'_>,
 ) -> Result<Vec<Round<'c, 'a>>, PassError<'c>> {
     let mut crossing = Vec::new();
-    for reduce in walk::named(function, ReduceOp::NAME)
-        .into_iter()
-        .filter_map(ReduceOp::from_op)
-    {
+    for reduce in walk::all(function, ReduceOp::from_op) {
         if is_exchanged(reduce, crosses)? {
             crossing.push(reduce);
         }

@@ -68,8 +68,8 @@ impl<'c: 'a, 'a> Boxes<'c, 'a> {
         let mut outer = Vec::new();
         let mut along = extents.len().saturating_sub(1);
         for steps in moved.into_iter().rev().filter(|steps| steps.count > 1) {
-            let goes_on = steps.axis <= along && steps.stride == extents[steps.axis];
-            let taken = match goes_on && outer.is_empty() {
+            let continues = steps.axis <= along && steps.stride == extents[steps.axis];
+            let taken = match continues && outer.is_empty() {
                 true => steps.count.min(LONGEST_OF_BOX / extents[steps.axis]),
                 false => 1,
             };

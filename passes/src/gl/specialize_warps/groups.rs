@@ -1,4 +1,4 @@
-//! Groups of consumer warps that take the steps of a loop in turns: group g of G has the steps g, g + G, g + 2G and so on.
+//! Groups of consumer warps that take the steps of a loop in turns (ping-pong): group g of G has the steps g, g + G, g + 2G and so on.
 //!
 //! Each group is a partition with a copy of the consumers' program, so that its barriers are its own. Group g counts its own steps
 //! with an induction variable from 0 on, so that whatever alternates from step to step does so within a group.

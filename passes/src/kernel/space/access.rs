@@ -36,57 +36,17 @@ impl<'c, 'a> Space<'c, 'a> {
     ///
     /// The op is not one that its verifier accepts.
     pub fn access(&self, op: OperationRef<'c, 'a>) -> Result<Option<Access<'c, 'a>>, Error> {
-        let (value, buffer_value, indices, access, condition, is_write) =
-            if let Some(read) = ReadOp::from_op(op) {
-                (
-                    read.result()?,
-                    read.buffer()?,
-                    read.indices(),
-                    read.access()?,
-                    None,
-                    false,
-                )
-            } else if let Some(gather) = GatherOp::from_op(op) {
-                (
-                    gather.result()?,
-                    gather.buffer()?,
-                    gather.indices(),
-                    gather.access()?,
-                    gather.condition(),
-                    false,
-                )
-            } else if let Some(write) = WriteOp::from_op(op) {
-                (
-                    write.value()?,
-                    write.buffer()?,
-                    write.indices(),
-                    write.access()?,
-                    None,
-                    true,
-                )
-            } else if let Some(scatter) = ScatterOp::from_op(op) {
-                (
-                    scatter.value()?,
-                    scatter.buffer()?,
-                    scatter.indices(),
-                    scatter.access()?,
-                    scatter.condition(),
-                    true,
-                )
-            } else {
-                return Ok(None);
-            };
+        let Some(operands) = Operands::of(op)? else {
+            return Ok(None);
+        };
         let not_in_space = || Error::BlockArgumentExpected(op.to_string());
-        let buffer = self
-            .buffers
-            .iter()
-            .position(|buffer| *buffer == buffer_value)
-            .ok_or_else(not_in_space)?;
+        let buffer = self.buffers.iter().position(|buffer| *buffer == operands.buffer);
+        let buffer = buffer.ok_or_else(not_in_space)?;
         let context = context::of(op.location());
         let (dim_count, symbols) = (self.dims.len(), self.symbols());
         let mut indirect = Vec::new();
-        let mut expressions = Vec::with_capacity(indices.len());
-        for index in indices {
+        let mut expressions = Vec::with_capacity(operands.indices.len());
+        for index in operands.indices {
             if let Some(position) = self.dim_position(index) {
                 expressions.push(AffineExpr::dim(context, position));
                 continue;
@@ -101,21 +61,18 @@ impl<'c, 'a> Space<'c, 'a> {
             }
         }
         let into_space = AffineMap::new(context, dim_count, symbols.len(), &expressions);
-        let coordinates = (0..access.result_count())
-            .map(|axis| {
-                access
-                    .result(axis)
-                    .map(|coordinate| coordinate.compose(into_space))
-            })
+        let map = operands.map;
+        let coordinates = (0..map.result_count())
+            .map(|axis| map.result(axis).map(|coordinate| coordinate.compose(into_space)))
             .collect::<Result<_, _>>()?;
         Ok(Some(Access {
             op,
             buffer,
-            is_write,
+            is_write: operands.is_write,
             coordinates,
-            value,
-            condition,
-            buffer_value,
+            value: operands.value,
+            condition: operands.condition,
+            buffer_value: operands.buffer,
             dim_count,
             symbol_count: symbols.len(),
             indirect,
@@ -413,4 +370,60 @@ pub struct Divisors {
     pub dims: Vec<i64>,
     /// A divisor of the distance from the buffer's base to the element at the origin of the space, in elements.
     pub offset: i64,
+}
+
+/// The operands and attributes of an op that accesses a buffer.
+struct Operands<'c, 'a> {
+    /// What is read or written.
+    value: Value<'c, 'a>,
+    buffer: Value<'c, 'a>,
+    indices: Vec<Value<'c, 'a>>,
+    map: AffineMap<'c>,
+    condition: Option<Value<'c, 'a>>,
+    is_write: bool,
+}
+
+impl<'c, 'a> Operands<'c, 'a> {
+    /// The operands of a read, a gather, a write or a scatter; `None` of other ops.
+    fn of(op: OperationRef<'c, 'a>) -> Result<Option<Self>, Error> {
+        Ok(Some(if let Some(read) = ReadOp::from_op(op) {
+            Self {
+                value: read.result()?,
+                buffer: read.buffer()?,
+                indices: read.indices(),
+                map: read.access()?,
+                condition: None,
+                is_write: false,
+            }
+        } else if let Some(gather) = GatherOp::from_op(op) {
+            Self {
+                value: gather.result()?,
+                buffer: gather.buffer()?,
+                indices: gather.indices(),
+                map: gather.access()?,
+                condition: gather.condition(),
+                is_write: false,
+            }
+        } else if let Some(write) = WriteOp::from_op(op) {
+            Self {
+                value: write.value()?,
+                buffer: write.buffer()?,
+                indices: write.indices(),
+                map: write.access()?,
+                condition: None,
+                is_write: true,
+            }
+        } else if let Some(scatter) = ScatterOp::from_op(op) {
+            Self {
+                value: scatter.value()?,
+                buffer: scatter.buffer()?,
+                indices: scatter.indices(),
+                map: scatter.access()?,
+                condition: scatter.condition(),
+                is_write: true,
+            }
+        } else {
+            return Ok(None);
+        }))
+    }
 }

@@ -6,6 +6,7 @@
 mod access;
 mod blocks;
 mod classes;
+mod compute;
 mod conversions;
 pub(super) mod e2m1;
 mod gradients;
@@ -20,15 +21,13 @@ mod powers;
 pub(super) mod scale_layout;
 mod statistics;
 
-use melior::ir::{AffineExpr, AffineMap};
-use melior::ir::{
-    Block, BlockLike, OperationRef, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike,
-};
-use norma_dialects::norm::{ComputeOp, ReduceKind, ScanOp};
+use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike};
+use norma_dialects::norm::{ReduceKind, ScanOp};
 
 pub(super) use self::access::Coordinate;
 pub(super) use self::blocks::{Blocks, Pairs};
 pub(super) use self::classes::{Classes, Factors, Smooth};
+pub(super) use self::compute::{Extent, Limit};
 pub(super) use self::gradients::{Normalized, Places};
 pub(super) use self::groups::Grouped;
 pub(super) use self::logits::Exponentials;
@@ -36,7 +35,7 @@ pub(super) use self::numbers::Setting;
 pub(super) use self::powers::{Rounding, is_power_of_two};
 pub(super) use self::statistics::{Affine, Moments};
 use crate::{
-    kernel::{guards, reductions},
+    kernel::reductions,
     mlir::{
         builder::Builder,
         comparison::{Predicate, compare_floats},
@@ -48,25 +47,6 @@ use crate::{
     },
     norm::function_scalars,
 };
-
-/// The number of points of a dim.
-#[derive(Clone, Copy)]
-pub(super) enum Extent {
-    /// A known number.
-    Static(i64),
-    /// The size of the first operand along that axis.
-    Size(usize),
-    /// The number of runs of `length` neighbours along that axis of the first operand, the last of which may be shorter.
-    Runs { axis: usize, length: i64 },
-}
-
-/// A limit of the points of some dims: there are only those at which a sum of dims is below a number.
-#[derive(Clone)]
-pub(super) struct Limit {
-    /// The dims, by position, each times a factor.
-    pub(super) sum: Vec<(usize, i64)>,
-    pub(super) below: Extent,
-}
 
 /// Writes the body of a `norm.compute` that takes the place of a named op.
 pub(super) struct Program<'c, 'a> {
@@ -124,8 +104,6 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         extents: Vec<Extent>,
         limits: &[Limit],
     ) -> Result<Self, PassError<'c>> {
-        let outer = Builder::before(named);
-        let context = outer.context();
         let (tensors, scalars): (Vec<_>, Vec<_>) = distinct(named.operands())
             .into_iter()
             .partition(|operand| types::is_tensor(operand.r#type()));
@@ -134,89 +112,32 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         for scalar in &scalars {
             function_scalars::leaves(*scalar, named, &mut leaves)?;
         }
-        let inputs = [tensors.as_slice(), &leaves].concat();
         let results = named.results().map(Value::from).collect::<Vec<_>>();
-        let result_types = results.iter().map(ValueLike::r#type).collect::<Vec<_>>();
+        let (compute, arguments) = compute::build_compute(named, &tensors, &leaves, &extents, limits)?;
 
-        let mut axes = Vec::new();
-        let mut number = |extent: &Extent| {
-            let mut size_along = |axis: usize| {
-                let known = axes.iter().position(|known| *known == axis);
-                let symbol = known.unwrap_or_else(|| {
-                    axes.push(axis);
-                    axes.len() - 1
-                });
-                AffineExpr::symbol(context, symbol)
-            };
-            match extent {
-                Extent::Static(size) => AffineExpr::constant(context, *size),
-                Extent::Size(axis) => size_along(*axis),
-                Extent::Runs { axis, length } => {
-                    let length = AffineExpr::constant(context, *length);
-                    AffineExpr::ceil_div(size_along(*axis), length)
-                }
-            }
-        };
-        let of_space = extents.iter().map(&mut number).collect::<Vec<_>>();
-        let term = |(dim, factor): &(usize, i64)| {
-            AffineExpr::dim(context, *dim) * AffineExpr::constant(context, *factor)
-        };
-        let guards = limits.iter().map(|limit| {
-            let sum = limit.sum.iter().map(term).reduce(|sum, term| sum + term);
-            let sum = sum.unwrap_or_else(|| AffineExpr::constant(context, 0));
-            [sum, number(&limit.below)]
-        });
-        let guards = guards.collect::<Vec<_>>();
-        let guards = guards::map_of(context, &guards, extents.len(), axes.len());
-        let of_space = AffineMap::new(context, 0, axes.len(), &of_space);
-        let sizes = axes.iter().flat_map(|axis| [0, *axis as i64]).collect::<Vec<_>>();
-
-        let location = named.location();
-        let index = Type::index(context);
-        // The order is that of `crate::kernel::compute::Arguments`.
-        let of_tensors = tensors.iter().map(ValueLike::r#type);
-        let arguments = of_tensors
-            .chain(result_types.iter().copied())
-            .chain(leaves.iter().map(ValueLike::r#type))
-            .chain(extents.iter().map(|_| index))
-            .map(|ty| (ty, location))
-            .collect::<Vec<_>>();
-        let body = Region::new();
-        body.append_block(Block::new(&arguments));
-        let compute = ComputeOp::build(location, &inputs, of_space, &sizes, guards, &result_types, body)?;
-        let compute = outer.insert(compute);
-
-        let block = walk::entry_block(compute)?;
-        let mut arguments = (0..arguments.len())
-            .map(|index| block.argument(index).map(Value::from))
-            .collect::<Result<Vec<_>, _>>()?;
-        let dims = arguments.split_off(inputs.len() + results.len());
-        let of_leaves = arguments.split_off(tensors.len() + results.len());
-        let b = Builder::at_end(block, location);
-        let known = leaves
-            .iter()
-            .map(|leaf| key(*leaf))
-            .zip(of_leaves.iter().copied());
-        let mut known = known.collect();
+        let b = Builder::at_end(walk::entry_block(compute)?, named.location());
+        let known = leaves.iter().map(|leaf| key(*leaf));
+        let mut known = known.zip(arguments.scalars).collect();
         let numbers = scalars
             .into_iter()
             .map(|scalar| Ok((scalar, function_scalars::copy(&b, scalar, &mut known)?)))
             .collect::<Result<Vec<_>, PassError<'c>>>()?;
-        let buffers = tensors.into_iter().chain(results).zip(arguments);
+        let buffers = tensors.into_iter().chain(results).zip(arguments.buffers);
         let buffers = buffers.collect::<Vec<_>>();
-        let f64 = Type::float64(context);
+        let f64 = Type::float64(b.context());
         let is_wide = buffers
             .iter()
             .any(|(value, _)| types::element(value.r#type()) == f64);
+        let float = if is_wide { f64 } else { Type::float32(b.context()) };
         Ok(Self {
             named,
             compute,
             buffers,
             numbers,
-            dims,
+            dims: arguments.dims,
             extents,
             b,
-            float: if is_wide { f64 } else { Type::float32(context) },
+            float,
         })
     }
 

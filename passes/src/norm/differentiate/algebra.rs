@@ -82,7 +82,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
     }
 
     /// Returns the sum, emitted as a single value if it is long.
-    pub(super) fn settled(&mut self, sum: Sum) -> Sum {
+    pub(super) fn emitted_if_long(&mut self, sum: Sum) -> Sum {
         let is_long = sum.terms.len() > MOST || sum.terms.keys().any(|product| product.powers.len() > MOST);
         if !is_long {
             return sum;

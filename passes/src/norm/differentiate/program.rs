@@ -419,7 +419,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         for (over, sum) in self.pending.remove(&key(value)).unwrap_or_default() {
             total.add(&self.values.summed(&sum, &over)?, 1.0);
         }
-        Ok(self.values.settled(total))
+        Ok(self.values.emitted_if_long(total))
     }
 
     /// Propagates the adjoints of an op's results to its operands.

@@ -275,7 +275,7 @@ fn sliced<'c: 'a, 'a>(
     for (axis, slice) in slices.iter().enumerate() {
         let stride = slice.stride.known().ok_or_else(|| {
             let message = format!(
-                "a slice whose stride along axis {axis} only a run knows; supported: strides that are constants"
+                "a slice whose stride along axis {axis} is dynamic; supported: strides that are constants"
             );
             PassError::from(Diagnostic::unsupported(view.op.location(), message))
         })?;
@@ -348,7 +348,7 @@ fn slices<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Slice<'c, 'a>>, Pa
 /// first is dynamic.
 fn many_sizes<'c>(op: OperationRef<'c, '_>, group: &[usize]) -> PassError<'c> {
     let message = format!(
-        "'{}' of axes {group:?} as one, of which another than the first has a size that only a run knows; supported: groups whose \
+        "'{}' of axes {group:?} as one, of which another than the first has a dynamic size; supported: groups whose \
          sizes are static but for the first, and ops on tensors of any rank, which need no reshape",
         op_name(op)
     );

@@ -5,7 +5,7 @@
 //! together and needed with each of them takes as many passes again.
 
 use melior::ir::ValueLike;
-use norma_targets::SM_90A;
+use norma_targets::{REGISTER_BYTES, SM_90A};
 
 use super::{
     graph::{DimSet, Graph, Kind, Node, Program},
@@ -17,7 +17,6 @@ use crate::mlir::types;
 /// The number of bytes that a CTA holds in registers with ease: half of those of an SM, of which all targets have the same number. What is
 /// fused does not depend on the target, as a function of several targets is one.
 const HELD_BYTES: i64 = SM_90A.registers_per_sm as i64 * REGISTER_BYTES / 2;
-const REGISTER_BYTES: i64 = 4;
 
 /// Checks a program that was merged of two: where a CTA does not hold what a reduction with several results ranges over, the program
 /// computes no more in each pass over these points, and makes no more passes, than the one that the reduction is of.

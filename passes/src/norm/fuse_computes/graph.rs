@@ -252,7 +252,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         Some(digits)
     }
 
-    /// Notes what a write at some coordinate of a result's axis, whose size only the run knows, says of sizes.
+    /// Notes what a write at some coordinate of a result's axis of dynamic size says of sizes.
     pub(super) fn note_written(&mut self, at: AffineExpr<'c>) {
         let found = digits(at, &self.extents, &[], self.context).and_then(|digits| digits.whole_runs());
         self.multiples

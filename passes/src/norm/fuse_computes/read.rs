@@ -21,7 +21,7 @@ use crate::{
     },
     mlir::{
         affine::{Leaf, substitute},
-        pass::PassError,
+        pass::{PassError, PassResult},
         types,
         values::key,
         walk,
@@ -31,8 +31,8 @@ use crate::{
 /// By tensor of a function: its sizes, as expressions over the sizes of tensors that no program makes.
 pub(super) type Shapes<'c> = HashMap<usize, Vec<AffineExpr<'c>>>;
 
-/// Reads a compute, and adds the sizes of its results to `shapes`; returns the reason for one that cannot be fused with any other. With `any_rows` the dims that no
-/// reduction ranges over or counts its results by stay dims even if they have one point.
+/// Reads a compute, and adds the sizes of its results to `shapes`; returns the reason for one that cannot be fused with any other. With
+/// `any_rows` the dims that no reduction ranges over or counts its results by stay dims even if they have one point.
 pub(super) fn read<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     shapes: &mut Shapes<'c>,
@@ -51,13 +51,43 @@ pub(super) fn read<'c: 'a, 'a>(
         };
         symbols.push(shape_of(graph, shapes, *tensor)[axis]);
     }
+    let context = crate::mlir::context::of(compute.op().location());
     let of_function = |extent: AffineExpr<'c>| {
         substitute(extent, &mut |leaf| match leaf {
             Leaf::Symbol(symbol) => symbols[symbol],
-            Leaf::Dim(dim) => AffineExpr::dim(crate::mlir::context::of(compute.op().location()), dim),
+            Leaf::Dim(dim) => AffineExpr::dim(context, dim),
         })
     };
-    for (position, result) in results.iter().enumerate() {
+    if let Err(stop) = add_result_sizes(graph, shapes, compute, of_function)? {
+        return Ok(Err(stop));
+    }
+    let mut reader = Reader {
+        graph,
+        tensors: &tensors,
+        results: &results,
+        arguments: &arguments,
+        dims: Dims::new(),
+        positions: HashMap::new(),
+        numbers: HashMap::new(),
+        values: HashMap::new(),
+        program: Program::default(),
+    };
+    reader.add_dims(compute, of_function, any_rows)?;
+    reader.add_scalars(compute, &scalars);
+    reader.add_guards(compute, of_function)?;
+    let read = reader.body(compute)?;
+    Ok(read.map(|()| reader.program))
+}
+
+/// Adds the sizes of a compute's results: how far its writes reach. Returns the reason if that does not follow from its extents, which
+/// `of_function` puts in terms of the function's sizes.
+fn add_result_sizes<'c: 'a, 'a>(
+    graph: &Graph<'c, 'a>,
+    shapes: &mut Shapes<'c>,
+    compute: ComputeOp<'c, 'a>,
+    of_function: impl Fn(AffineExpr<'c>) -> AffineExpr<'c>,
+) -> Result<Result<(), Stop>, PassError<'c>> {
+    for (position, result) in compute.outputs().iter().enumerate() {
         let shape = types::shape(result.r#type()).unwrap_or_default();
         let reached = compute::reached(compute, position)?;
         // Writes of several parts that reach differently far do not determine a dynamic size.
@@ -75,49 +105,7 @@ pub(super) fn read<'c: 'a, 'a>(
         });
         shapes.insert(key(*result), extents.collect());
     }
-    let extents = compute.extents()?;
-    let mut reader = Reader {
-        graph,
-        tensors: &tensors,
-        results: &results,
-        arguments: &arguments,
-        dims: Dims::new(),
-        positions: HashMap::new(),
-        numbers: HashMap::new(),
-        values: HashMap::new(),
-        program: Program::default(),
-    };
-    let ops = walk::in_block(compute::block(compute)?);
-    let reductions = ops.into_iter().filter_map(ReduceOp::from_op);
-    let combined = reductions
-        .flat_map(|reduce| reduce.dims().into_iter().chain(reduce.nth()))
-        .collect::<Vec<_>>();
-    for (position, dim) in arguments.dims.iter().enumerate() {
-        let may_count_rows = any_rows && !combined.contains(dim);
-        reader.add_dim(*dim, of_function(extents.result(position)?), may_count_rows);
-    }
-    for (inside, outside) in arguments.scalars.iter().zip(scalars) {
-        let node = reader.graph.add(Kind::Scalar(outside), compute.op().location());
-        reader.values.insert(key(*inside), Use { node, result: 0 });
-        if types::is_index(inside.r#type()) {
-            let number = reader.graph.symbol(Symbol::Number(outside));
-            reader.numbers.insert(key(*inside), number);
-        }
-    }
-    if let Some(map) = compute.guards() {
-        for guard in guards::of_map(map)? {
-            let guard = guard.map(of_function);
-            let guard = replace_in_guard(&guard, &reader.dims, reader.graph.context);
-            let [lhs, limit] = guard;
-            let always_holds =
-                lhs.is_constant() && limit.is_constant() && lhs.constant_value() < limit.constant_value();
-            if !always_holds {
-                reader.program.guards.push(guard);
-            }
-        }
-    }
-    let read = reader.body(compute)?;
-    Ok(read.map(|()| reader.program))
+    Ok(Ok(()))
 }
 
 /// The sizes of a tensor. The dynamic ones of a tensor that no program makes are symbols of its own.
@@ -155,6 +143,60 @@ struct Reader<'r, 'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
+    /// Adds the dims. With `any_rows` those that no reduction ranges over or counts its results by may count rows.
+    fn add_dims(
+        &mut self,
+        compute: ComputeOp<'c, 'a>,
+        of_function: impl Fn(AffineExpr<'c>) -> AffineExpr<'c>,
+        any_rows: bool,
+    ) -> PassResult<'c> {
+        let extents = compute.extents()?;
+        let ops = walk::in_block(compute::block(compute)?);
+        let reductions = ops.into_iter().filter_map(ReduceOp::from_op);
+        let combined = reductions
+            .flat_map(|reduce| reduce.dims().into_iter().chain(reduce.nth()))
+            .collect::<Vec<_>>();
+        for (position, dim) in self.arguments.dims.iter().enumerate() {
+            let may_count_rows = any_rows && !combined.contains(dim);
+            self.add_dim(*dim, of_function(extents.result(position)?), may_count_rows);
+        }
+        Ok(())
+    }
+
+    /// Adds the scalars of the function that the compute takes.
+    fn add_scalars(&mut self, compute: ComputeOp<'c, 'a>, scalars: &[Value<'c, 'a>]) {
+        for (inside, outside) in self.arguments.scalars.iter().zip(scalars) {
+            let node = self.graph.add(Kind::Scalar(*outside), compute.op().location());
+            self.values.insert(key(*inside), Use { node, result: 0 });
+            if types::is_index(inside.r#type()) {
+                let number = self.graph.symbol(Symbol::Number(*outside));
+                self.numbers.insert(key(*inside), number);
+            }
+        }
+    }
+
+    /// Adds the guards that do not always hold.
+    fn add_guards(
+        &mut self,
+        compute: ComputeOp<'c, 'a>,
+        of_function: impl Fn(AffineExpr<'c>) -> AffineExpr<'c>,
+    ) -> PassResult<'c> {
+        let Some(map) = compute.guards() else {
+            return Ok(());
+        };
+        for guard in guards::of_map(map)? {
+            let guard = guard.map(&of_function);
+            let guard = replace_in_guard(&guard, &self.dims, self.graph.context);
+            let [lhs, limit] = guard;
+            let always_holds =
+                lhs.is_constant() && limit.is_constant() && lhs.constant_value() < limit.constant_value();
+            if !always_holds {
+                self.program.guards.push(guard);
+            }
+        }
+        Ok(())
+    }
+
     fn add_dim(&mut self, dim: Value<'c, 'a>, extent: AffineExpr<'c>, may_count_rows: bool) {
         let position = self.positions.len();
         self.positions.insert(key(dim), position);

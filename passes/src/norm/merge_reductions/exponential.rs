@@ -9,7 +9,7 @@
 use melior::ir::{Attribute, Value, ValueLike, attribute::FloatAttribute};
 use norma_dialects::norm::ReduceKind;
 
-use super::{Meeting, Merge, widened};
+use super::{Combination, Merge, widened};
 use crate::{
     kernel::{
         homomorphism::{Base, Dependence, Follower},
@@ -41,16 +41,16 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
             FloatAttribute::new(b.context(), value.r#type(), identity).into()
         })
         .collect::<Vec<Attribute<'c>>>();
-    for meeting in &merge.dims.meetings {
-        values = match meeting {
-            Meeting::Together(dims) => reduce_tuples(&b, dims, &values, &identity, |b, one, other| {
+    for combination in &merge.dims.combinations {
+        values = match combination {
+            Combination::AsTuples(dims) => reduce_tuples(&b, dims, &values, &identity, |b, one, other| {
                 let extremum = extreme(merge, b, one[0], other[0]);
                 let moved = [one, other].map(|side| with_extremum(merge, b, side, extremum));
                 let sums = moved[0].iter().zip(&moved[1]);
                 let sums = sums.map(|(lhs, rhs)| b.value("arith.addf", &[*lhs, *rhs], lhs.r#type()));
                 std::iter::once(extremum).chain(sums).collect()
             })?,
-            Meeting::InTurn(dims) => {
+            Combination::OneByOne(dims) => {
                 let extremum = reduce(&b, merge.kind, dims, values[0])?;
                 let moved = with_extremum(merge, &b, &values, extremum).into_iter();
                 let sums = moved.map(|sum| reduce(&b, ReduceKind::Add, dims, sum));

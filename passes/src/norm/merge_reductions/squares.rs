@@ -7,7 +7,7 @@
 use melior::ir::{Attribute, Type, Value, ValueLike, attribute::FloatAttribute};
 use norma_dialects::norm::ReduceKind;
 
-use super::{Meeting, Merge, count};
+use super::{Combination, Merge, count};
 use crate::{
     kernel::{
         homomorphism::Dependence,
@@ -35,10 +35,10 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
         let term = merge.term_with(&b, follower, mean)?;
         partial.push(reduce(&b, ReduceKind::Add, &over, term)?);
     }
-    for meeting in &merge.dims.meetings {
-        over.extend(meeting.dims());
-        partial = match meeting {
-            Meeting::Together(dims) => {
+    for combination in &merge.dims.combinations {
+        over.extend(combination.dims());
+        partial = match combination {
+            Combination::AsTuples(dims) => {
                 let identity = no_elements(&b, ty, partial.len());
                 let mut met = reduce_tuples(&b, dims, &partial, &identity, |b, one, other| {
                     combine(merge, b, one, other)
@@ -46,7 +46,7 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
                 met[COUNT] = known_count(merge, &b, &over, ty).unwrap_or(met[COUNT]);
                 met
             }
-            Meeting::InTurn(dims) => {
+            Combination::OneByOne(dims) => {
                 let mut met = added(merge, &b, dims, &over, &partial[..SQUARES])?;
                 let mean = self::mean(&b, met[SUM], met[COUNT]);
                 for (follower, squares) in merge.group.followers.iter().zip(&partial[SQUARES..]) {

@@ -307,8 +307,8 @@ impl Axes {
             return Ok(());
         }
         let message = format!(
-            "expected an extent that {devices} devices share equally, got {extent} of {what}; shards of an extent that only the run \
-             knows may differ"
+            "expected an extent that {devices} devices share equally, got {extent} of {what}; shards of a \
+             dynamic extent may differ"
         );
         Err(Diagnostic::user(location, message).into())
     }

@@ -29,9 +29,9 @@ pub(super) struct Outside<'s, 'c, 'a> {
     /// By the keys of the tensors and scalars of the original function.
     pub(super) values: &'s HashMap<usize, Value<'c, 'a>>,
     /// By exchange, the tensor of the states of all devices.
-    pub(super) told: &'s [Option<Value<'c, 'a>>],
+    pub(super) gathered: &'s [Option<Value<'c, 'a>>],
     /// By exchange, the type of the tensor of this device's states.
-    pub(super) tells: &'s [Type<'c>],
+    pub(super) sends: &'s [Type<'c>],
     /// The types of the program's results on one device.
     pub(super) results: &'s [Type<'c>],
     /// The coordinate of the first element of this device's shard.
@@ -39,7 +39,7 @@ pub(super) struct Outside<'s, 'c, 'a> {
     pub(super) devices: i64,
 }
 
-/// Builds the compute. Its results are those of [`Needs::results`], followed by the tensors of states of [`Needs::tells`].
+/// Builds the compute. Its results are those of [`Needs::results`], followed by the tensors of states of [`Needs::sends`].
 pub(super) fn emit<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     program: &Program<'c, 'a>,
@@ -52,15 +52,18 @@ pub(super) fn emit<'c: 'a, 'a>(
     let (_, numbers) = compute::inputs(of(space.program)?);
     let find = |value: Value<'c, 'a>| outside.values.get(&key(value)).copied();
     let read = needs.tensors.iter().map(|buffer| find(program.outside[*buffer]));
-    let told = needs.told.iter().map(|exchange| outside.told[*exchange]);
-    let tensors = read.chain(told).collect::<Option<Vec<_>>>().ok_or_else(lost)?;
+    let gathered = needs.gathered.iter().map(|exchange| outside.gathered[*exchange]);
+    let tensors = read
+        .chain(gathered)
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(lost)?;
     let scalars = needs.scalars.iter().map(|scalar| find(numbers[*scalar]));
     let mut scalars = scalars.collect::<Option<Vec<_>>>().ok_or_else(lost)?;
     if needs.has_coordinate {
         scalars.push(outside.offset.ok_or_else(lost)?);
     }
     let results = needs.results.iter().map(|result| outside.results[*result]);
-    let results = results.chain(needs.tells.iter().map(|exchange| outside.tells[*exchange]));
+    let results = results.chain(needs.sends.iter().map(|exchange| outside.sends[*exchange]));
     let made = compute::insert(
         b,
         &Signature {
@@ -95,7 +98,7 @@ pub(super) fn emit<'c: 'a, 'a>(
             }
         }
     }
-    for (index, exchange) in needs.tells.iter().enumerate() {
+    for (index, exchange) in needs.sends.iter().enumerate() {
         emitter.tell(needs.results.len() + index, &exchanges[*exchange])?;
     }
     Ok(made.op())
@@ -262,10 +265,15 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         else {
             return self.value(value);
         };
-        let state = self.needs.told.iter().enumerate().find_map(|(place, exchange)| {
-            let exchange = &self.exchanges[*exchange];
-            Some((place, exchange, exchange.row(space, definition, value)?))
-        });
+        let state = self
+            .needs
+            .gathered
+            .iter()
+            .enumerate()
+            .find_map(|(place, exchange)| {
+                let exchange = &self.exchanges[*exchange];
+                Some((place, exchange, exchange.row(space, definition, value)?))
+            });
         let (place, exchange, row) = state.ok_or_else(lost)?;
         let buffer = self.arguments.tensors.get(self.needs.tensors.len() + place);
         let buffer = buffer.copied().ok_or_else(lost)?;

@@ -70,7 +70,7 @@ pub(super) struct Exchange<'c> {
 
 impl<'c> Exchange<'c> {
     /// The leading axes of the tensor of all devices' states: devices, and states.
-    pub(super) const TOLD_AXES: usize = 2;
+    pub(super) const GATHERED_AXES: usize = 2;
 
     /// The index of a value among the states; the value is a result of the op at `definition`.
     pub(super) fn row<'a>(
@@ -232,7 +232,7 @@ pub(super) fn exchanges<'c: 'a, 'a>(
 }
 
 /// The element type in which states of type `ty` are exchanged: an i1 as a byte, and an index as an i64; `None` if there is none.
-fn told_as<'c>(context: &'c Context, ty: Type<'c>) -> Option<Type<'c>> {
+fn exchanged_type<'c>(context: &'c Context, ty: Type<'c>) -> Option<Type<'c>> {
     let integer = |bits| Some(IntegerType::new(context, bits).into());
     match types::bit_width(ty) {
         Some(1) => integer(8),
@@ -253,7 +253,7 @@ fn states<'c: 'a, 'a>(program: &Program<'c, 'a>) -> Result<Vec<Exchange<'c>>, Pa
             if uses(value) == 0 {
                 continue;
             }
-            let Some(element) = told_as(context::of(op.location()), value.r#type()) else {
+            let Some(element) = exchanged_type(context::of(op.location()), value.r#type()) else {
                 let message = format!(
                     "a reduction of {} over what devices share; supported: floats, indices, truths and integers of whole bytes",
                     value.r#type()

@@ -79,14 +79,14 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
             let old = Value::from(self.body.block.argument(*argument)?);
             values.extend(given.next().map(|new| (key(old), new)));
         }
-        let mut told = vec![None; self.exchanges.len()];
-        for exchange in told_in(&needs) {
-            told[exchange] = given.next();
+        let mut gathered = vec![None; self.exchanges.len()];
+        for exchange in gathered_in(&needs) {
+            gathered[exchange] = given.next();
         }
         let offset = given.next();
-        let tells = self.exchanges.iter();
-        let tells = tells.map(|exchange| exchange.tensor(&self.programs[exchange.compute].space, None));
-        let tells = tells.collect::<Result<Vec<_>, _>>()?;
+        let sends = self.exchanges.iter();
+        let sends = sends.map(|exchange| exchange.tensor(&self.programs[exchange.compute].space, None));
+        let sends = sends.collect::<Result<Vec<_>, _>>()?;
         let mut returned = HashMap::new();
         let mut inside = Builder::at_end(block, self.function.location());
         for (compute, needs) in needs.iter().enumerate() {
@@ -100,8 +100,8 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
                 self.exchanges,
                 &Outside {
                     values: &values,
-                    told: &told,
-                    tells: &tells,
+                    gathered: &gathered,
+                    sends: &sends,
                     results: &self.results_of(program)?,
                     offset,
                     devices: self.axes.devices,
@@ -112,7 +112,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
                 let old = program.outside[program.inputs() + result];
                 values.extend(made.next().map(|new| (key(old), new)));
             }
-            returned.extend(needs.tells.iter().copied().zip(made));
+            returned.extend(needs.sends.iter().copied().zip(made));
         }
         let returned = match round {
             Some(_) => (0..self.exchanges.len())
@@ -182,7 +182,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
             let value = Value::from(self.body.block.argument(*argument)?);
             arguments.push(self.shard(&self.tensors.arguments[*argument], value)?);
         }
-        for exchange in told_in(needs) {
+        for exchange in gathered_in(needs) {
             arguments.push(self.states(exchange, Some(self.axes.devices))?);
         }
         if needs.iter().flatten().any(|needs| needs.has_coordinate) {
@@ -381,10 +381,10 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
 }
 
 /// The exchanges whose states a run reads, in order.
-fn told_in(needs: &[Option<Needs<'_>>]) -> BTreeSet<usize> {
+fn gathered_in(needs: &[Option<Needs<'_>>]) -> BTreeSet<usize> {
     needs
         .iter()
         .flatten()
-        .flat_map(|needs| needs.told.iter().copied())
+        .flat_map(|needs| needs.gathered.iter().copied())
         .collect()
 }

@@ -23,11 +23,11 @@ pub(super) struct Needs<'c> {
     /// Positions of the inputs that it reads or takes sizes from.
     pub(super) tensors: BTreeSet<usize>,
     /// The exchanges whose states it reads, by position.
-    pub(super) told: BTreeSet<usize>,
+    pub(super) gathered: BTreeSet<usize>,
     /// Positions of the results that it computes.
     pub(super) results: BTreeSet<usize>,
     /// The exchanges whose states it returns, by position.
-    pub(super) tells: Vec<usize>,
+    pub(super) sends: Vec<usize>,
     /// Positions of the scalars that it reads.
     pub(super) scalars: BTreeSet<usize>,
     /// Whether it computes with the coordinate of the shared dim.
@@ -36,7 +36,7 @@ pub(super) struct Needs<'c> {
     pub(super) dims: Vec<usize>,
     /// Their extents on one device, over [`Self::sizes`].
     pub(super) extents: Vec<AffineExpr<'c>>,
-    /// Each size as a tensor and an axis. Tensors are numbered from those of [`Self::tensors`] over those of [`Self::told`] to the results.
+    /// Each size as a tensor and an axis. Tensors are numbered from those of [`Self::tensors`] over those of [`Self::gathered`] to the results.
     pub(super) sizes: Vec<(usize, usize)>,
 }
 
@@ -87,7 +87,7 @@ impl<'c: 'a, 'a> Needs<'c> {
         }
         for (index, exchange) in exchanges.iter().enumerate() {
             if exchange.compute == compute && Some(exchange.round) == round {
-                needs.tells.push(index);
+                needs.sends.push(index);
                 open.extend(exchange.states.iter().map(|(position, _)| (*position, false)));
             }
         }
@@ -117,7 +117,7 @@ impl<'c: 'a, 'a> Needs<'c> {
                         let of_state = |exchange: &Exchange<'c>| {
                             exchange.compute == compute && exchange.row(space, definition, value).is_some()
                         };
-                        needs.told.extend(exchanges.iter().position(of_state));
+                        needs.gathered.extend(exchanges.iter().position(of_state));
                     }
                 }
             }
@@ -153,7 +153,7 @@ impl<'c: 'a, 'a> Needs<'c> {
             let op = space.ops[*position];
             dims.extend(op.operands().filter_map(|operand| space.dim_position(operand)));
         }
-        let tensors = self.tells.iter().chain(&self.told);
+        let tensors = self.sends.iter().chain(&self.gathered);
         dims.extend(tensors.flat_map(|exchange| exchanges[*exchange].dims.iter().copied()));
         dims.retain(|dim| Some(*dim) != program.of_devices);
         self.dims = dims.into_iter().collect();
@@ -175,7 +175,7 @@ impl<'c: 'a, 'a> Needs<'c> {
         for dim in &self.dims {
             let sources = affine::symbols(space.extents[*dim]);
             let is_read = |symbol: &usize| self.tensors.contains(&space.sizes[*symbol].0);
-            let varies = self.told.iter().find_map(|exchange| {
+            let varies = self.gathered.iter().find_map(|exchange| {
                 let axis = exchanges[*exchange].dims.iter().position(|known| known == dim)?;
                 Some((*exchange, axis))
             });
@@ -193,7 +193,7 @@ impl<'c: 'a, 'a> Needs<'c> {
             None => self.tensors.iter().position(|known| *known == buffer),
             Some(result) => {
                 let place = self.results.iter().position(|known| *known == result);
-                place.map(|place| self.tensors.len() + self.told.len() + place)
+                place.map(|place| self.tensors.len() + self.gathered.len() + place)
             }
         };
         let mut sizes = Vec::new();
@@ -214,9 +214,9 @@ impl<'c: 'a, 'a> Needs<'c> {
                 continue;
             }
             if let Some((exchange, axis)) = of_states.get(dim) {
-                let place = self.told.iter().position(|known| known == exchange);
+                let place = self.gathered.iter().position(|known| known == exchange);
                 let place = place.unwrap_or_default() + self.tensors.len();
-                extents.push(symbol((place, Exchange::TOLD_AXES + axis)));
+                extents.push(symbol((place, Exchange::GATHERED_AXES + axis)));
                 continue;
             }
             let mut unknown = false;

@@ -19,7 +19,7 @@ use crate::{
         pass::PassError,
         values::{key, users},
     },
-    norm::merge_reductions::{Meeting, Partition, merge_groups},
+    norm::merge_reductions::{Combination, Partition, merge_groups},
 };
 
 /// Splits the reductions of a compute over `shared`. The compute gets another dim after its own, over the devices. No value before the
@@ -54,7 +54,7 @@ pub(super) fn take_apart<'c: 'a, 'a>(
             let is_whole = over.contains(&space.dims[shared]) && !is_split(lead, of_devices);
             is_whole.then(|| Partition {
                 within: over,
-                meetings: vec![Meeting::InTurn(vec![of_devices])],
+                combinations: vec![Combination::OneByOne(vec![of_devices])],
             })
         },
     )?;

@@ -41,45 +41,16 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     made: &mut Made<'c, 'a>,
 ) -> Result<Option<KernelOp<'c, 'a>>, PassError<'c>> {
     let space = Space::of(kernel)?;
-    let reductions = reductions_over(&space, dim).into_iter().collect::<Positions>();
-    let waits = |value: Value<'c, 'a>| space.waits_for(value).shared(&reductions).next().is_some();
-    let is_at_points = |position: &usize| {
-        let mut operands = space.ops[*position].operands();
-        is_write(space.ops[*position]) && operands.any(|operand| space.dims_of(operand).contains(&dim))
+    let coming_back = ComingBack {
+        space: &space,
+        dim,
+        reductions: reductions_over(&space, dim).into_iter().collect(),
     };
-    let at_points = (0..space.ops.len()).filter(is_at_points);
-    let comes_back = |position: &usize| space.ops[*position].operands().any(waits);
-    let (mut writes, others) = at_points.partition::<BTreeSet<_>, _>(comes_back);
+    let writes = coming_back.writes(taken);
     if writes.is_empty() {
         return Ok(None);
     }
-    if taken == Writes::All {
-        writes.extend(others);
-    }
-    // Values that the writes depend on and that are the same along the whole dim go through scratch, if memory can hold their type.
-    let is_stored = |value: Value<'c, 'a>| {
-        waits(value)
-            && !space.dims_of(value).contains(&dim)
-            && types::bit_width(value.r#type()).is_some_and(|bits| bits >= 8)
-    };
-    let mut results = BTreeSet::new();
-    let mut seen = Positions::default();
-    let mut open = writes.iter().copied().collect::<Vec<_>>();
-    while let Some(position) = open.pop() {
-        for operand in space.ops[position].operands() {
-            let Some(definition) = space.definition(operand) else {
-                continue;
-            };
-            if is_stored(operand) {
-                let mut of_op = space.ops[definition].results();
-                let result = of_op.position(|result| Value::from(result) == operand);
-                results.insert((definition, result.unwrap_or(0)));
-            } else if !seen.contains(definition) {
-                seen.insert(definition);
-                open.push(definition);
-            }
-        }
-    }
+    let results = coming_back.stored_for(&writes);
     let mut scratch = Vec::new();
     for (position, result) in &results {
         let value = Value::from(space.ops[*position].result(*result)?);
@@ -103,7 +74,7 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
         beside.erase(of_copy.ops[position]);
     }
     drop_dead(copy)?;
-    let left_of_copy = drop_unused(copy)?;
+    let kept_by_copy = drop_unused(copy)?;
 
     for ((position, result), scratch) in results.iter().zip(&scratch) {
         scratch.write(kernel, space.ops[*position].result(*result)?.into())?;
@@ -112,11 +83,76 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
         beside.erase(space.ops[position]);
     }
     drop_dead(kernel)?;
-    let left = match kernel.schedule() {
+    let kept = match kernel.schedule() {
         Some(schedule) => respread(kernel, Mapping::of(schedule)?)?,
         None => drop_unused(kernel)?,
     };
-    let kernels = [(kernel.sym_name()?.to_owned(), left), (name, left_of_copy)];
+    let kernels = [(kernel.sym_name()?.to_owned(), kept), (name, kept_by_copy)];
     add_launches(made, kernel, space.buffers.len(), &scratch, &kernels)?;
     Ok(Some(copy))
+}
+
+/// What comes back to a dim: results of reductions over it that are needed at its points.
+struct ComingBack<'s, 'c, 'a> {
+    space: &'s Space<'c, 'a>,
+    dim: usize,
+    /// The positions of the reductions over the dim.
+    reductions: Positions,
+}
+
+impl<'c, 'a> ComingBack<'_, 'c, 'a> {
+    fn waits(&self, value: Value<'c, 'a>) -> bool {
+        let reductions = self.space.waits_for(value);
+        reductions.shared(&self.reductions).next().is_some()
+    }
+
+    /// The positions of the writes to take out; none if none of those that vary over the dim depends on a reduction over it.
+    fn writes(&self, taken: Writes) -> BTreeSet<usize> {
+        let space = self.space;
+        let is_at_points = |position: &usize| {
+            let mut operands = space.ops[*position].operands();
+            let varies = |operand| space.dims_of(operand).contains(&self.dim);
+            is_write(space.ops[*position]) && operands.any(varies)
+        };
+        let at_points = (0..space.ops.len()).filter(is_at_points);
+        let comes_back = |position: &usize| {
+            let mut operands = space.ops[*position].operands();
+            operands.any(|operand| self.waits(operand))
+        };
+        let (mut writes, others) = at_points.partition::<BTreeSet<_>, _>(comes_back);
+        if taken == Writes::All && !writes.is_empty() {
+            writes.extend(others);
+        }
+        writes
+    }
+
+    /// The values that writes depend on and that go through scratch: those that are the same along the whole dim, if memory can hold
+    /// their type. Each is the position of an op and that of its result.
+    fn stored_for(&self, writes: &BTreeSet<usize>) -> BTreeSet<(usize, usize)> {
+        let space = self.space;
+        let is_stored = |value: Value<'c, 'a>| {
+            self.waits(value)
+                && !space.dims_of(value).contains(&self.dim)
+                && types::bit_width(value.r#type()).is_some_and(|bits| bits >= 8)
+        };
+        let mut stored = BTreeSet::new();
+        let mut seen = Positions::default();
+        let mut open = writes.iter().copied().collect::<Vec<_>>();
+        while let Some(position) = open.pop() {
+            for operand in space.ops[position].operands() {
+                let Some(definition) = space.definition(operand) else {
+                    continue;
+                };
+                if is_stored(operand) {
+                    let mut of_op = space.ops[definition].results();
+                    let result = of_op.position(|result| Value::from(result) == operand);
+                    stored.insert((definition, result.unwrap_or(0)));
+                } else if !seen.contains(definition) {
+                    seen.insert(definition);
+                    open.push(definition);
+                }
+            }
+        }
+        stored
+    }
 }

@@ -10,7 +10,7 @@ use super::{Made, reductions_over, scratch::Scratch};
 use crate::{
     kernel::{
         reductions,
-        signature::{Left, drop_dead, drop_unused},
+        signature::{Kept, drop_dead, drop_unused},
         space::{Space, is_write},
     },
     mlir::{
@@ -21,7 +21,7 @@ use crate::{
     },
     norm::{
         kernel_copy::copy_kernel,
-        merge_reductions::{Meeting, Partition, merge_groups},
+        merge_reductions::{Combination, Partition, merge_groups},
     },
 };
 
@@ -87,7 +87,7 @@ pub(in crate::norm) fn merge<'c>(kernel: KernelOp<'c, '_>, part: usize) -> PassR
             let (parts, within) = lead.dims().into_iter().partition::<Vec<_>, _>(is_part);
             (!parts.is_empty()).then_some(Partition {
                 within,
-                meetings: vec![Meeting::Together(parts)],
+                combinations: vec![Combination::AsTuples(parts)],
             })
         },
     )?;
@@ -133,7 +133,7 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
     partials: &[Partial<'c>],
     part: usize,
     made: &mut Made<'c, 'a>,
-) -> Result<(String, Left), PassError<'c>> {
+) -> Result<(String, Kept), PassError<'c>> {
     let name = made.names.like(&format!("{}_finish", kernel.sym_name()?));
     let beside = Builder::after(kernel.op());
     let copy = copy_kernel(&beside, kernel, &name)?;
@@ -155,8 +155,8 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
         reductions::set_operands(&b, reduce.op(), &reads, &[space.dims[part]], None);
     }
     drop_dead(copy)?;
-    let left = drop_unused(copy)?;
-    Ok((name, left))
+    let kept = drop_unused(copy)?;
+    Ok((name, kept))
 }
 
 /// Positions of the ops that depend on one of the reductions, without these.

@@ -8,7 +8,8 @@ use super::{
         facts::{Access, Facts, Use},
         mapping::{Factor, Mapping},
     },
-    Extent, finish, powers, push_held, registers_along,
+    Extent, add_mappings, powers, registers_along,
+    variants::push_held,
 };
 
 /// Rows of one thread where tiles are aligned: rows of the same alignment share the reads that do not vary by row.
@@ -50,7 +51,7 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
             let mut tile = vec![Extent::ONE; facts.dims.len()];
             tile[first] = Extent { registers, ..along };
             let mut whole = Vec::new();
-            finish(&reaching, target, &tile, &mut whole);
+            add_mappings(&reaching, target, &tile, &mut whole);
             // Partial sums over rows of different alignment would be of different columns. Unrolled steps lose: cross-entropy over 50257
             // columns reaches 4076 GB/s step by step, and 3909 with 128 bytes.
             whole.retain(|mapping| {

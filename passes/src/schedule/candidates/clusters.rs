@@ -4,8 +4,9 @@ use norma_dialects::norm::Level;
 use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
-    super::{cluster_room, facts::Facts, mapping::Mapping, rings, shared_rows},
-    ACCESSES_PER_STEP, Extent, finish, powers, prefetching, registers_along, run_goes_on,
+    super::{cluster_room, facts::Facts, mapping::Mapping, rings, rows_in_shared_memory},
+    ACCESSES_PER_STEP, Extent, add_mappings, next_dim_of_run, powers, registers_along,
+    variants::prefetching,
 };
 
 /// CTAs on each SM in walks by clusters. Through rings, LayerNorm's gradient over 8192 columns in clusters of two reaches 3695 GB/s
@@ -78,13 +79,13 @@ fn along_row(
         let mut tile = within.to_vec();
         tile[first] = Extent { registers, ..along };
         let mut mappings = Vec::new();
-        finish(facts, target, &tile, &mut mappings);
+        add_mappings(facts, target, &tile, &mut mappings);
         // A row that fits in L1 is reread faster from there: RMSNorm by hand at 65536 columns, 128 KB, reached 4244 GB/s from L1,
         // and 4105 from the shared memory of a cluster; at 131072 columns 3766 and 4146 (H200).
         let held = mappings
             .iter()
-            .filter_map(|mapping| shared_rows::held(facts, mapping, target));
-        let row = |held: &Mapping| shared_rows::bytes(facts, held) * along.ctas;
+            .filter_map(|mapping| rows_in_shared_memory::bulk_copied(facts, mapping, target));
+        let row = |held: &Mapping| rows_in_shared_memory::bytes(facts, held) * along.ctas;
         all.extend(held.filter(|held| row(held) >= u64::from(target.l1_and_shared)));
         all.extend(resident_walks(facts, target, &mappings, along.ctas));
         all.extend(
@@ -133,7 +134,7 @@ fn across_runs(
         return;
     }
     let left = WARP_SIZE as u64 / along.lanes;
-    let next = run_goes_on(facts, first).filter(|next| *next != other && within[*next] == Extent::ONE);
+    let next = next_dim_of_run(facts, first).filter(|next| *next != other && within[*next] == Extent::ONE);
     let lanes_of_next = powers(1, left).filter(|lanes| match next {
         Some(next) => *lanes <= facts.dims[next].extent.next_power_of_two(),
         None => *lanes == 1,
@@ -162,7 +163,7 @@ fn across_runs(
                 if let Some(next) = next {
                     tile[next].lanes = lanes_of_next;
                 }
-                finish(facts, target, &tile, all);
+                add_mappings(facts, target, &tile, all);
             }
         }
     }

@@ -1,13 +1,12 @@
 //! Registers that producers hand to consumers: how many CTAs an SM then holds, and for which mappings it gains CTAs.
 
-use norma_targets::{Feature, THREADS_PER_CTA, Target, WARP_SIZE};
+use norma_targets::{FEWEST_SET_REGISTERS, Feature, THREADS_PER_CTA, Target, WARP_SIZE, WARPGROUP_WARPS};
 
 use super::{super::mapping::Mapping, candidate::by_shared_memory, mapped::Mapped};
-use crate::gl::hand_over::{WARPGROUP, at_start, of_consumer};
+use crate::gl::hand_over::{at_start, of_consumer};
 
-/// The registers that a thread of producer warps keeps: the fewest that `setmaxnreg` leaves it (PTX ISA). ptxas needs no more for issuing
-/// copies.
-const KEPT: i64 = 24;
+/// The registers that a thread of producer warps keeps: ptxas needs no more for issuing copies.
+const KEPT: i64 = FEWEST_SET_REGISTERS;
 
 /// Returns how many CTAs an SM holds, as far as threads and registers go, if a thread that computes needs `registers`.
 pub(super) fn resident(mapped: &Mapped<'_>, target: &Target, registers: u64) -> u64 {
@@ -45,7 +44,7 @@ pub(super) fn variant(
     let can_hand_over = target.has(Feature::SetMaxRegisters)
         && mapped.walks_through_rings()
         && mapping.producer_warps == 1
-        && warps % WARPGROUP == 0;
+        && warps % WARPGROUP_WARPS == 0;
     if !can_hand_over {
         return None;
     }
@@ -55,7 +54,7 @@ pub(super) fn variant(
         return None;
     }
     let variant = Mapping {
-        producer_warps: WARPGROUP,
+        producer_warps: WARPGROUP_WARPS,
         producer_registers: KEPT,
         min_ctas_per_sm: i64::try_from(wanted).ok()?,
         ..mapping.clone()

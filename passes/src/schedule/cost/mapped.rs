@@ -7,7 +7,7 @@ use super::{
         dense_rows,
         facts::{Access, Facts, Reduction},
         mapping::Mapping,
-        shared_rows,
+        rows_in_shared_memory,
         spread::{Spread, spreads},
     },
     measured::{ACCESS, WARP},
@@ -65,7 +65,9 @@ impl<'a> Mapped<'a> {
     pub(super) fn ring_bytes(&self) -> Option<u64> {
         match self.mapping.bring {
             CopyMechanism::Load => None,
-            _ => Some(shared_rows::bytes(self.facts, self.mapping) * self.mapping.stages.unsigned_abs()),
+            _ => Some(
+                rows_in_shared_memory::bytes(self.facts, self.mapping) * self.mapping.stages.unsigned_abs(),
+            ),
         }
     }
 

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_goes_on_where_a_dim_is_a_part_of_what_follows_it() {
+    fn an_access_continues_where_a_dim_is_a_part_of_what_follows_it() {
         assert_eq!(width_of_parts(8, 2, 2), 8);
         assert_eq!(width_of_parts(6, 2, 2), 4);
         assert_eq!(width_of_parts(8, 3, 3), 1);

@@ -4,14 +4,13 @@ use std::collections::HashSet;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReduceOp, ScanOp};
-use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
+use norma_targets::{THREADS_PER_CTA, WARP_SIZE, WARPGROUP_WARPS};
 
 use super::{
     super::{dense_rows, mapping::Mapping, reason::Reason, tensor_maps},
     UNROLLED_ELEMENTS, apply, has_steps, size_of, specialized,
 };
 use crate::{
-    gl::hand_over::WARPGROUP,
     kernel::{
         homomorphism, nests,
         space::{Access, DimSet, Space},
@@ -285,9 +284,9 @@ fn check_brought(
         }
         _ => {}
     }
-    if ![0, 1, WARPGROUP].contains(&mapping.producer_warps) {
+    if ![0, 1, WARPGROUP_WARPS].contains(&mapping.producer_warps) {
         return Err(Reason::unsupported(format!(
-            "producer_warps = {}; supported: 0, 1 and {WARPGROUP}",
+            "producer_warps = {}; supported: 0, 1 and {WARPGROUP_WARPS}",
             mapping.producer_warps
         )));
     }

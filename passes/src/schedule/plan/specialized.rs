@@ -3,6 +3,7 @@
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{CopyMechanism, HandOut, Level, ReduceOp};
+use norma_targets::{WARP_SIZE, WARPGROUP_WARPS};
 
 use super::{
     super::{mapping::Mapping, reason::Reason},
@@ -29,11 +30,10 @@ pub(super) fn check(
 /// Refuses registers that cannot be handed over: it takes whole warpgroups, and a number that the threads start with.
 fn check_registers(mapping: &Mapping) -> Result<(), Reason> {
     let warps = mapping.extent(Level::Warp);
-    if mapping.producer_warps != hand_over::WARPGROUP || warps % hand_over::WARPGROUP != 0 {
+    if mapping.producer_warps != WARPGROUP_WARPS || warps % WARPGROUP_WARPS != 0 {
         return Err(Reason::wrong(format!(
-            "expected a warpgroup of {} producer warps and whole warpgroups of consumers for producer_registers, got {} and {warps} \
-             warps",
-            hand_over::WARPGROUP,
+            "expected a warpgroup of {WARPGROUP_WARPS} producer warps and whole warpgroups of consumers for producer_registers, got {} \
+             and {warps} warps",
             mapping.producer_warps
         )));
     }
@@ -83,7 +83,7 @@ fn check_groups(mapping: &Mapping) -> Result<(), Reason> {
             "consumer_groups in a cluster; supported: CTAs on their own",
         ));
     }
-    if mapping.threads() == norma_targets::WARP_SIZE && mapping.extent(Level::Lane) == 1 {
+    if mapping.threads() == WARP_SIZE && mapping.extent(Level::Lane) == 1 {
         return Err(Reason::unsupported(
             "consumer_groups of single threads; supported: tiles over lanes or warps",
         ));
@@ -126,7 +126,7 @@ fn check_turns(
     };
     let accumulated = (0..space.ops.len()).filter(|position| over_loop(space.ops[*position]));
     let accumulated = accumulated.collect::<Vec<_>>();
-    let goes_on = |op: &OperationRef<'_, '_>| {
+    let is_in_second_loop = |op: &OperationRef<'_, '_>| {
         let varies = op.operands().any(|value| space.dims_of(value).contains(&looped));
         let waits = op.operands().any(|value| {
             let reductions = space.waits_for(value);
@@ -134,7 +134,7 @@ fn check_turns(
         });
         varies && waits
     };
-    if space.ops.iter().any(goes_on) {
+    if space.ops.iter().any(is_in_second_loop) {
         return Err(Reason::unsupported(format!(
             "consumer_groups where a second loop over dim {looped} needs what the first one has reduced; supported: one loop"
         )));

@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::machine::access::Target;
 use crate::machine::cluster::AgentKey;
 use crate::machine::mbarriers::MbarrierPlace;
-use crate::machine::step::{Flow, Turn};
+use crate::machine::step::{Flow, Step};
 use crate::machine::warp::Wait;
 use crate::program::{AtomicFormat, AtomicOp, BulkPlace, Completion, Instruction, Register, Space};
 
@@ -18,7 +18,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments, reason = "a bulk copy has as many operands")]
     pub(super) fn issue_bulk(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         [destination, source]: [BulkPlace; 2],
         bytes: Register,
@@ -27,20 +27,20 @@ impl Machine<'_> {
         reduce: Option<(AtomicOp, AtomicFormat)>,
     ) {
         let (to, from) = (
-            self.lane(turn, lane, destination.address),
-            self.lane(turn, lane, source.address),
+            self.lane(step, lane, destination.address),
+            self.lane(step, lane, source.address),
         );
-        let bytes = u64::from(self.lane(turn, lane, bytes) as u32);
+        let bytes = u64::from(self.lane(step, lane, bytes) as u32);
         match copy::bulk(from, to, bytes) {
             Ok(plan) => {
                 let spaces = [source.space, destination.space];
-                self.issue(turn, lane, &plan, spaces, to, completion, multicast, reduce);
+                self.issue(step, lane, &plan, spaces, to, completion, multicast, reduce);
             }
-            Err(fault) => self.bad_copy(turn, &fault),
+            Err(fault) => self.bad_copy(step, &fault),
         }
     }
 
-    pub(super) fn issue_tensor(&mut self, turn: Turn, lane: usize, instruction: &Instruction) {
+    pub(super) fn issue_tensor(&mut self, step: Step, lane: usize, instruction: &Instruction) {
         let Instruction::TensorCopy {
             map,
             coordinates,
@@ -54,7 +54,7 @@ impl Machine<'_> {
         else {
             return;
         };
-        let address = self.lane(turn, lane, *map);
+        let address = self.lane(step, lane, *map);
         let launch = self.launch;
         let map = match address::generic(address) {
             Place::Parameter { index, offset: 0 } => launch.arguments.get(index),
@@ -62,24 +62,24 @@ impl Machine<'_> {
         };
         let Some(Argument::TensorMap(map)) = map else {
             let message = "expects the address of a tensor map".to_owned();
-            self.find(FindingKind::BadCopy, turn, None, message, Vec::new());
+            self.find(FindingKind::BadCopy, step, None, message, Vec::new());
             return;
         };
         let corner: Vec<i32> = coordinates
             .iter()
-            .map(|register| self.lane(turn, lane, *register) as i32)
+            .map(|register| self.lane(step, lane, *register) as i32)
             .collect();
-        let address = self.lane(turn, lane, shared.address);
+        let address = self.lane(step, lane, shared.address);
         let plan = match copy::tensor(map, self.memory.address(map.buffer), &corner, address, *store) {
             Ok(plan) => plan,
-            Err(fault) => return self.bad_copy(turn, &fault),
+            Err(fault) => return self.bad_copy(step, &fault),
         };
         let spaces = match store {
             true => [shared.space, Space::Global],
             false => [Space::Global, shared.space],
         };
         self.issue(
-            turn,
+            step,
             lane,
             &plan,
             spaces,
@@ -95,7 +95,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments, reason = "a bulk copy has as many operands")]
     fn issue(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         plan: &CopyPlan,
         spaces: [Space; 2],
@@ -104,32 +104,32 @@ impl Machine<'_> {
         multicast: Option<Register>,
         reduce: Option<(AtomicOp, AtomicFormat)>,
     ) {
-        let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
-        let Some(receivers) = self.receivers(turn, lane, spaces[1], address, multicast) else {
+        let (index, site) = (self.thread_index(step.at, lane), self.site(step));
+        let Some(receivers) = self.receivers(step, lane, spaces[1], address, multicast) else {
             return;
         };
         let (done, events) = match completion {
             Completion::Group => {
-                let cluster = &mut self.clusters[turn.at.cluster];
+                let cluster = &mut self.clusters[step.at.cluster];
                 let time = cluster.threads[index].bulk.add(site);
                 let reads = cluster.event(AgentKey::BulkReads(index as u32), time);
                 let writes = cluster.event(AgentKey::BulkWrites(index as u32), time);
                 (Done::Bulk(time), vec![(reads, writes); receivers.len()])
             }
             Completion::Mbarrier(register) => {
-                let address = self.lane(turn, lane, register);
-                let Some(place) = self.find_mbarrier(turn, Space::Cluster, address) else {
+                let address = self.lane(step, lane, register);
+                let Some(place) = self.find_mbarrier(step, Space::Cluster, address) else {
                     return;
                 };
                 if !receivers.contains(&place.cta) && multicast.is_none() {
                     let message = "expects the mbarrier in the CTA that receives the copy".to_owned();
-                    self.find(FindingKind::BadCopy, turn, None, message, Vec::new());
+                    self.find(FindingKind::BadCopy, step, None, message, Vec::new());
                     return;
                 }
                 let mut events = Vec::new();
                 for cta in &receivers {
                     let place = MbarrierPlace { cta: *cta, ..place };
-                    let Some(event) = self.use_mbarrier(turn, lane, place, true) else {
+                    let Some(event) = self.use_mbarrier(step, lane, place, true) else {
                         return;
                     };
                     events.push((event, event));
@@ -158,42 +158,42 @@ impl Machine<'_> {
             } else {
                 Effect::Write
             };
-            moves.extend(self.place(turn, lane, plan, spaces, cta, events, effect, true));
+            moves.extend(self.place(step, lane, plan, spaces, cta, events, effect, true));
         }
-        self.count_moves(turn, index, done, moves.len() as u32);
-        self.begin(turn, index, moves, done, reduce);
+        self.count_moves(step, index, done, moves.len() as u32);
+        self.begin(step, index, moves, done, reduce);
     }
 
     /// The ranks of the CTAs that receive a copy; for a copy to global memory, the issuer's own.
     fn receivers(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         space: Space,
         address: u64,
         multicast: Option<Register>,
     ) -> Option<Vec<usize>> {
         if let Some(mask) = multicast {
-            let mask = self.lane(turn, lane, mask) as u16;
-            let ctas = self.clusters[turn.at.cluster].ctas.len();
+            let mask = self.lane(step, lane, mask) as u16;
+            let ctas = self.clusters[step.at.cluster].ctas.len();
             if u32::from(mask) >> ctas != 0 {
                 let message = format!("multicasts to CTAs {mask:#x} of a cluster of {ctas}");
-                self.find(FindingKind::BadCopy, turn, None, message, Vec::new());
+                self.find(FindingKind::BadCopy, step, None, message, Vec::new());
             }
             return Some((0..ctas).filter(|rank| mask >> rank & 1 == 1).collect());
         }
         if space == Space::Global {
-            return Some(vec![turn.at.cta]);
+            return Some(vec![step.at.cta]);
         }
-        match self.spot(turn, space, address)?.target {
-            Target::Buffer(_) => Some(vec![turn.at.cta]),
+        match self.spot(step, space, address)?.target {
+            Target::Buffer(_) => Some(vec![step.at.cta]),
             Target::Shared(rank) => Some(vec![rank]),
         }
     }
 
-    pub(super) fn wait_for_bulk_copies(&mut self, turn: Turn, pending: u32, read: bool) -> Flow {
-        let indices = self.threads_of(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+    pub(super) fn wait_for_bulk_copies(&mut self, step: Step, pending: u32, read: bool) -> Flow {
+        let indices = self.threads_of(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         let is_done = |index: &usize| cluster.threads[*index].bulk.are_done(Some(pending), read);
         if !indices.iter().all(is_done) {
             return Flow::Wait(Wait::Copies);

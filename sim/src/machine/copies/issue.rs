@@ -8,7 +8,7 @@ use crate::machine::access::{Spot, Target};
 use crate::machine::cluster::Cluster;
 use crate::machine::mbarriers::MbarrierPlace;
 use crate::machine::report::Problem;
-use crate::machine::step::{Flow, Turn};
+use crate::machine::step::{Flow, Step};
 use crate::machine::warp::{Warp, lanes};
 use crate::memory::Fault;
 use crate::program::{AtomicFormat, AtomicOp, Instruction, Register, Space};
@@ -24,17 +24,17 @@ pub(super) enum Effect {
 }
 
 impl Machine<'_> {
-    pub(in crate::machine) fn copy(&mut self, turn: Turn) -> Flow {
+    pub(in crate::machine) fn copy(&mut self, step: Step) -> Flow {
         let kernel = self.kernel;
-        let instruction = &kernel.code[turn.pc as usize];
+        let instruction = &kernel.code[step.pc as usize];
         match instruction {
-            Instruction::CopyAsyncWait { pending } => return self.wait_for_small_copies(turn, *pending),
+            Instruction::CopyAsyncWait { pending } => return self.wait_for_small_copies(step, *pending),
             Instruction::BulkWait { pending, read } => {
-                return self.wait_for_bulk_copies(turn, *pending, *read);
+                return self.wait_for_bulk_copies(step, *pending, *read);
             }
             _ => {}
         }
-        let mask = self.guarded(turn, instruction.guard());
+        let mask = self.guarded(step, instruction.guard());
         if let Instruction::CopyAsync {
             from,
             bytes,
@@ -45,17 +45,17 @@ impl Machine<'_> {
         {
             let reads =
                 |warp: &Warp, lane| source_bytes.is_none_or(|register| warp.lane(register, lane) as u32 != 0);
-            let mask = mask & self.lanes_where(turn, reads);
-            let addresses = self.warp(turn.at).registers[*from as usize];
-            self.count_traffic(turn, Space::Global, false, mask, &addresses, u32::from(*bytes));
+            let mask = mask & self.lanes_where(step, reads);
+            let addresses = self.warp(step.at).registers[*from as usize];
+            self.count_traffic(step, Space::Global, false, mask, &addresses, u32::from(*bytes));
         }
         for lane in lanes(mask) {
-            let turn = Turn {
+            let step = Step {
                 mask: 1 << lane,
-                ..turn
+                ..step
             };
-            let index = self.thread_index(turn.at, lane);
-            let thread = &mut self.clusters[turn.at.cluster].threads[index];
+            let index = self.thread_index(step.at, lane);
+            let thread = &mut self.clusters[step.at.cluster].threads[index];
             match instruction {
                 Instruction::CopyAsyncCommit => thread.small.commit(),
                 Instruction::BulkCommit => thread.bulk.commit(),
@@ -65,9 +65,9 @@ impl Machine<'_> {
                     bytes,
                     source_bytes,
                     ..
-                } => self.issue_small(turn, lane, *to, *from, u64::from(*bytes), *source_bytes),
+                } => self.issue_small(step, lane, *to, *from, u64::from(*bytes), *source_bytes),
                 Instruction::CopyAsyncArrive { address, counted } => {
-                    self.arrive_behind(turn, lane, *address, *counted)
+                    self.arrive_behind(step, lane, *address, *counted)
                 }
                 Instruction::StoreAsync {
                     address,
@@ -75,7 +75,7 @@ impl Machine<'_> {
                     bytes,
                     mbarrier,
                     ..
-                } => self.issue_store(turn, lane, *address, from, usize::from(*bytes), *mbarrier),
+                } => self.issue_store(step, lane, *address, from, usize::from(*bytes), *mbarrier),
                 Instruction::BulkCopy {
                     destination,
                     source,
@@ -86,29 +86,29 @@ impl Machine<'_> {
                     ..
                 } => {
                     let places = [*destination, *source];
-                    self.issue_bulk(turn, lane, places, *bytes, *completion, *multicast, *reduce);
+                    self.issue_bulk(step, lane, places, *bytes, *completion, *multicast, *reduce);
                 }
-                Instruction::TensorCopy { .. } => self.issue_tensor(turn, lane, instruction),
+                Instruction::TensorCopy { .. } => self.issue_tensor(step, lane, instruction),
                 _ => {}
             }
         }
         Flow::Next
     }
 
-    pub(super) fn lane(&mut self, turn: Turn, lane: usize, register: Register) -> u64 {
-        self.warp(turn.at).lane(register, lane)
+    pub(super) fn lane(&mut self, step: Step, lane: usize, register: Register) -> u64 {
+        self.warp(step.at).lane(register, lane)
     }
 
-    pub(super) fn bad_copy(&mut self, turn: Turn, fault: &CopyFault) {
-        self.find(FindingKind::BadCopy, turn, None, fault.to_string(), Vec::new());
+    pub(super) fn bad_copy(&mut self, step: Step, fault: &CopyFault) {
+        self.find(FindingKind::BadCopy, step, None, fault.to_string(), Vec::new());
     }
 
     /// The memory at an address; reports a finding if there is none.
-    pub(super) fn spot(&mut self, turn: Turn, space: Space, address: u64) -> Option<Spot> {
-        match self.locate_address(turn.at, space, address) {
+    pub(super) fn spot(&mut self, step: Step, space: Space, address: u64) -> Option<Spot> {
+        match self.locate_address(step.at, space, address) {
             Ok(spot) => Some(spot),
             Err(message) => {
-                self.find(FindingKind::OutOfBounds, turn, None, message, Vec::new());
+                self.find(FindingKind::OutOfBounds, step, None, message, Vec::new());
                 None
             }
         }
@@ -119,7 +119,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments, reason = "a copy has as many sides")]
     pub(super) fn place(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         plan: &CopyPlan,
         [source, destination]: [Space; 2],
@@ -128,8 +128,8 @@ impl Machine<'_> {
         effect: Effect,
         is_async: bool,
     ) -> Vec<Move> {
-        if source == Space::Shared && cta != turn.at.cta {
-            self.note_visit(turn, turn.at.cta, reads);
+        if source == Space::Shared && cta != step.at.cta {
+            self.note_visit(step, step.at.cta, reads);
         }
         let mut moves = Vec::with_capacity(plan.parts.len());
         for part in &plan.parts {
@@ -137,12 +137,12 @@ impl Machine<'_> {
             let from = match part.source {
                 None => Some(Source::Bytes(vec![0; bytes])),
                 Some(address) => self
-                    .spot(turn, source, address)
-                    .and_then(|from| self.note_access(turn, lane, from, bytes, reads, Effect::Read, is_async))
+                    .spot(step, source, address)
+                    .and_then(|from| self.note_access(step, lane, from, bytes, reads, Effect::Read, is_async))
                     .map(|(target, offset)| Source::Memory(target, offset)),
             };
             let to = self
-                .spot(turn, destination, part.destination)
+                .spot(step, destination, part.destination)
                 .map(|to| match to.target {
                     Target::Shared(_) => Spot {
                         target: Target::Shared(cta),
@@ -150,7 +150,7 @@ impl Machine<'_> {
                     },
                     Target::Buffer(_) => to,
                 });
-            let to = to.and_then(|to| self.note_access(turn, lane, to, bytes, writes, effect, is_async));
+            let to = to.and_then(|to| self.note_access(step, lane, to, bytes, writes, effect, is_async));
             if let Some(from) = from {
                 moves.push(Move { from, to, bytes, cta });
             }
@@ -163,7 +163,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments, reason = "an access is described by as much")]
     pub(super) fn note_access(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         spot: Spot,
         bytes: usize,
@@ -172,18 +172,18 @@ impl Machine<'_> {
         is_async: bool,
     ) -> Option<(Target, usize)> {
         let writes = effect != Effect::Read;
-        let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
-        if let Some(problem) = self.precheck(turn, index, spot, bytes, writes) {
-            self.report(turn, spot, bytes, problem);
+        let (index, site) = (self.thread_index(step.at, lane), self.site(step));
+        if let Some(problem) = self.precheck(step, index, spot, bytes, writes) {
+            self.report(step, spot, bytes, problem);
             if writes || problem == Problem::Fault(Fault::OutOfBounds) {
                 return None;
             }
         }
         let Ok(offset) = usize::try_from(spot.offset) else {
-            self.report(turn, spot, bytes, Problem::Fault(Fault::OutOfBounds));
+            self.report(step, spot, bytes, Problem::Fault(Fault::OutOfBounds));
             return None;
         };
-        let Cluster { threads, ctas, .. } = &mut self.clusters[turn.at.cluster];
+        let Cluster { threads, ctas, .. } = &mut self.clusters[step.at.cluster];
         let thread = &threads[index];
         let by = Accessor {
             event,
@@ -201,7 +201,7 @@ impl Machine<'_> {
             site,
             // Each update of a reduction is relaxed of GPU scope (PTX ISA, "cp.reduce.async.bulk").
             strong: effect == Effect::Update,
-            cta: (turn.at.cta as u8, false),
+            cta: (step.at.cta as u8, false),
             invariant: false,
         };
         let region = match spot.target {
@@ -215,7 +215,7 @@ impl Machine<'_> {
             Effect::Update => region.note_update(range, &by),
         };
         if let Some(fault) = fault {
-            self.report(turn, spot, bytes, Problem::Fault(fault));
+            self.report(step, spot, bytes, Problem::Fault(fault));
             if fault == Fault::OutOfBounds {
                 return None;
             }
@@ -226,21 +226,21 @@ impl Machine<'_> {
     /// Registers a copy that completes on an mbarrier; returns the event of its accesses.
     pub(super) fn use_mbarrier(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         place: MbarrierPlace,
         is_async: bool,
     ) -> Option<Event> {
-        if !self.note_mbarrier_of_copy(turn, lane, place, is_async) {
+        if !self.note_mbarrier_of_copy(step, lane, place, is_async) {
             return None;
         }
-        let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let (index, site) = (self.thread_index(step.at, lane), self.site(step));
+        let cluster = &mut self.clusters[step.at.cluster];
         let tag = cluster.tag;
         let (state, phases) = match cluster.ctas[place.cta].mbarriers.get(u64::from(place.offset)) {
             Ok(mbarrier) => mbarrier,
             Err(fault) => {
-                self.mbarrier_fault(turn, place, &fault);
+                self.mbarrier_fault(step, place, &fault);
                 return None;
             }
         };
@@ -253,8 +253,8 @@ impl Machine<'_> {
     }
 
     /// Adds the number of pieces of a copy to those that its group waits for, if it has one.
-    pub(super) fn count_moves(&mut self, turn: Turn, thread: usize, done: Done, count: u32) {
-        let thread = &mut self.clusters[turn.at.cluster].threads[thread];
+    pub(super) fn count_moves(&mut self, step: Step, thread: usize, done: Done, count: u32) {
+        let thread = &mut self.clusters[step.at.cluster].threads[thread];
         let batch = match done {
             Done::Bulk(time) => thread.bulk.batch(time),
             Done::Small(time) => thread.small.batch(time),
@@ -268,14 +268,14 @@ impl Machine<'_> {
 
     pub(super) fn begin(
         &mut self,
-        turn: Turn,
+        step: Step,
         thread: usize,
         moves: Vec<Move>,
         done: Done,
         reduce: Option<(AtomicOp, AtomicFormat)>,
     ) {
-        let site = self.site(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let site = self.site(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         // What the thread does after the issue does not happen before the copy.
         cluster.threads[thread].now += 1;
         cluster.copies.push(Copy {

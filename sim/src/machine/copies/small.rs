@@ -5,7 +5,7 @@ use super::issue::Effect;
 use crate::copy;
 use crate::machine::Machine;
 use crate::machine::cluster::AgentKey;
-use crate::machine::step::{Flow, Turn};
+use crate::machine::step::{Flow, Step};
 use crate::machine::thread::Arrival;
 use crate::machine::warp::Wait;
 use crate::program::{Register, Space};
@@ -13,41 +13,41 @@ use crate::program::{Register, Space};
 impl Machine<'_> {
     pub(super) fn issue_small(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         to: Register,
         from: Register,
         bytes: u64,
         source_bytes: Option<Register>,
     ) {
-        let (to, from) = (self.lane(turn, lane, to), self.lane(turn, lane, from));
-        let source_bytes = source_bytes.map(|register| u64::from(self.lane(turn, lane, register) as u32));
+        let (to, from) = (self.lane(step, lane, to), self.lane(step, lane, from));
+        let source_bytes = source_bytes.map(|register| u64::from(self.lane(step, lane, register) as u32));
         let plan = match copy::cp_async(from, to, bytes, source_bytes) {
             Ok(plan) => plan,
-            Err(fault) => return self.bad_copy(turn, &fault),
+            Err(fault) => return self.bad_copy(step, &fault),
         };
-        let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let (index, site) = (self.thread_index(step.at, lane), self.site(step));
+        let cluster = &mut self.clusters[step.at.cluster];
         let time = cluster.threads[index].small.add(site);
         let event = cluster.event(AgentKey::SmallCopies(index as u32), time);
         let spaces = [Space::Global, Space::Shared];
         let moves = self.place(
-            turn,
+            step,
             lane,
             &plan,
             spaces,
-            turn.at.cta,
+            step.at.cta,
             (event, event),
             Effect::Write,
             false,
         );
-        self.count_moves(turn, index, Done::Small(time), moves.len() as u32);
-        self.begin(turn, index, moves, Done::Small(time), None);
+        self.count_moves(step, index, Done::Small(time), moves.len() as u32);
+        self.begin(step, index, moves, Done::Small(time), None);
     }
 
-    pub(super) fn wait_for_small_copies(&mut self, turn: Turn, pending: Option<u32>) -> Flow {
-        let indices = self.threads_of(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+    pub(super) fn wait_for_small_copies(&mut self, step: Step, pending: Option<u32>) -> Flow {
+        let indices = self.threads_of(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         let is_done = |index: &usize| cluster.threads[*index].small.are_done(pending, false);
         if !indices.iter().all(is_done) {
             return Flow::Wait(Wait::Copies);
@@ -67,21 +67,21 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    pub(super) fn arrive_behind(&mut self, turn: Turn, lane: usize, address: Register, counted: bool) {
-        let address = self.lane(turn, lane, address);
-        let Some(place) = self.find_mbarrier(turn, Space::Shared, address) else {
+    pub(super) fn arrive_behind(&mut self, step: Step, lane: usize, address: Register, counted: bool) {
+        let address = self.lane(step, lane, address);
+        let Some(place) = self.find_mbarrier(step, Space::Shared, address) else {
             return;
         };
-        let index = self.thread_index(turn.at, lane);
-        let site = self.site(turn);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let index = self.thread_index(step.at, lane);
+        let site = self.site(step);
+        let cluster = &mut self.clusters[step.at.cluster];
         let mbarrier = cluster.ctas[place.cta].mbarriers.get(u64::from(place.offset));
         let expected = mbarrier.and_then(|(state, _)| match counted {
             true => Ok(()),
             false => state.expect_arrival(),
         });
         if let Err(fault) = expected {
-            self.mbarrier_fault(turn, place, &fault);
+            self.mbarrier_fault(step, place, &fault);
             return;
         }
         let time = cluster.threads[index].small.cut();
@@ -95,7 +95,7 @@ impl Machine<'_> {
             told,
             site,
         });
-        self.arrive_for_small_copies(turn.at.cluster, index as u32);
+        self.arrive_for_small_copies(step.at.cluster, index as u32);
     }
 
     /// Performs those arrivals of `cp.async.mbarrier.arrive` by a thread whose copies have all landed.

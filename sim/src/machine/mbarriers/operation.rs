@@ -3,7 +3,7 @@
 use super::MbarrierPlace;
 use crate::machine::Machine;
 use crate::machine::cluster::{AgentKey, Phases};
-use crate::machine::step::{Flow, Turn};
+use crate::machine::step::{Flow, Step};
 use crate::machine::thread::Knowledge;
 use crate::machine::warp::{LANES, Wait, lanes};
 use crate::mbarrier::{MBARRIER_BYTES, PhaseChange};
@@ -11,7 +11,7 @@ use crate::program::{Instruction, MbarrierOp, MemoryOrder, Register};
 use crate::race::Event;
 
 impl Machine<'_> {
-    pub(in crate::machine) fn mbarrier(&mut self, turn: Turn) -> Flow {
+    pub(in crate::machine) fn mbarrier(&mut self, step: Step) -> Flow {
         let kernel = self.kernel;
         let Instruction::Mbarrier {
             op,
@@ -22,39 +22,39 @@ impl Machine<'_> {
             state,
             order,
             guard,
-        } = &kernel.code[turn.pc as usize]
+        } = &kernel.code[step.pc as usize]
         else {
             return Flow::Next;
         };
-        for lane in lanes(self.guarded(turn, *guard)) {
-            let turn = Turn {
+        for lane in lanes(self.guarded(step, *guard)) {
+            let step = Step {
                 mask: 1 << lane,
-                ..turn
+                ..step
             };
-            let warp = self.warp(turn.at);
+            let warp = self.warp(step.at);
             let value = |register: &Register| warp.lane(*register, lane);
             let (address, count) = (value(address), count.as_ref().map_or(1, value));
             let bytes = transaction.as_ref().map(value);
-            let Some(place) = self.find_mbarrier(turn, *space, address) else {
+            let Some(place) = self.find_mbarrier(step, *space, address) else {
                 continue;
             };
             let phase = match op {
-                MbarrierOp::Init => self.initialize(turn, place, count),
-                MbarrierOp::Invalidate => self.invalidate(turn, place),
-                _ => self.update(turn, lane, place, *op, count, bytes, *order),
+                MbarrierOp::Init => self.initialize(step, place, count),
+                MbarrierOp::Invalidate => self.invalidate(step, place),
+                _ => self.update(step, lane, place, *op, count, bytes, *order),
             };
             if let (Some(state), Some(phase)) = (state, phase) {
-                self.warp(turn.at).set(*state, turn.mask, &[phase; LANES]);
+                self.warp(step.at).set(*state, step.mask, &[phase; LANES]);
             }
         }
         Flow::Next
     }
 
-    fn initialize(&mut self, turn: Turn, place: MbarrierPlace, count: u64) -> Option<u64> {
-        if !self.note_mbarrier(turn, place, true) {
+    fn initialize(&mut self, step: Step, place: MbarrierPlace, count: u64) -> Option<u64> {
+        if !self.note_mbarrier(step, place, true) {
             return None;
         }
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let cluster = &mut self.clusters[step.at.cluster];
         let key = AgentKey::Mbarrier {
             cta: place.cta as u32,
             offset: place.offset,
@@ -74,24 +74,24 @@ impl Machine<'_> {
             brought: false,
         };
         if let Err(fault) = cta.mbarriers.init(u64::from(place.offset), count, phases) {
-            self.mbarrier_fault(turn, place, &fault);
+            self.mbarrier_fault(step, place, &fault);
         }
         None
     }
 
-    fn invalidate(&mut self, turn: Turn, place: MbarrierPlace) -> Option<u64> {
-        if !self.note_mbarrier(turn, place, false) {
+    fn invalidate(&mut self, step: Step, place: MbarrierPlace) -> Option<u64> {
+        if !self.note_mbarrier(step, place, false) {
             return None;
         }
-        self.note_mbarrier(turn, place, true);
-        let cta = &mut self.clusters[turn.at.cluster].ctas[place.cta];
+        self.note_mbarrier(step, place, true);
+        let cta = &mut self.clusters[step.at.cluster].ctas[place.cta];
         let offset = u64::from(place.offset);
         if let Ok((state, phases)) = cta.mbarriers.get(offset) {
             let ended = phases.copy_time(state);
             cta.ended_phases.insert(place.offset, ended);
         }
         if let Err(fault) = cta.mbarriers.invalidate(offset) {
-            self.mbarrier_fault(turn, place, &fault);
+            self.mbarrier_fault(step, place, &fault);
         }
         None
     }
@@ -103,7 +103,7 @@ impl Machine<'_> {
     )]
     fn update(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         place: MbarrierPlace,
         op: MbarrierOp,
@@ -111,17 +111,17 @@ impl Machine<'_> {
         bytes: Option<u64>,
         order: MemoryOrder,
     ) -> Option<u64> {
-        if !self.note_mbarrier(turn, place, false) {
+        if !self.note_mbarrier(step, place, false) {
             return None;
         }
-        let index = self.thread_index(turn.at, lane);
-        let event = self.clusters[turn.at.cluster].threads[index].event();
-        self.note_if_visit(turn, place.spot(), event);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let index = self.thread_index(step.at, lane);
+        let event = self.clusters[step.at.cluster].threads[index].event();
+        self.note_if_visit(step, place.spot(), event);
+        let cluster = &mut self.clusters[step.at.cluster];
         let (state, phases) = match cluster.ctas[place.cta].mbarriers.get(u64::from(place.offset)) {
             Ok(mbarrier) => mbarrier,
             Err(fault) => {
-                self.mbarrier_fault(turn, place, &fault);
+                self.mbarrier_fault(step, place, &fault);
                 return None;
             }
         };
@@ -147,9 +147,9 @@ impl Machine<'_> {
             MbarrierOp::Init | MbarrierOp::Invalidate => Ok(PhaseChange::Pending),
         });
         match changed {
-            Ok(PhaseChange::Completed(phase)) => self.end_phase(turn.at.cluster, place, phase),
+            Ok(PhaseChange::Completed(phase)) => self.end_phase(step.at.cluster, place, phase),
             Ok(PhaseChange::Pending) => {}
-            Err(fault) => self.mbarrier_fault(turn, place, &fault),
+            Err(fault) => self.mbarrier_fault(step, place, &fault),
         }
         Some(given)
     }

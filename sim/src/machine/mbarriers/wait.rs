@@ -3,7 +3,7 @@
 use super::MbarrierPlace;
 use crate::machine::Machine;
 use crate::machine::access::{Spot, Target};
-use crate::machine::step::{Flow, Turn};
+use crate::machine::step::{Flow, Step};
 use crate::machine::thread::Knowledge;
 use crate::machine::warp::{LANES, Wait, lanes};
 use crate::mbarrier::MBARRIER_BYTES;
@@ -11,7 +11,7 @@ use crate::program::{Instruction, MemoryOrder, Register, Space, WaitKind};
 use crate::race::Event;
 
 impl Machine<'_> {
-    pub(in crate::machine) fn mbarrier_wait(&mut self, turn: Turn) -> Flow {
+    pub(in crate::machine) fn mbarrier_wait(&mut self, step: Step) -> Flow {
         let kernel = self.kernel;
         let Instruction::MbarrierWait {
             kind,
@@ -20,37 +20,37 @@ impl Machine<'_> {
             parity,
             to,
             order,
-        } = &kernel.code[turn.pc as usize]
+        } = &kernel.code[step.pc as usize]
         else {
             return Flow::Next;
         };
         let gives_up = *kind == WaitKind::Try
             && to.is_some()
-            && !self.gave_up.contains(&self.site(turn))
-            && lanes(turn.mask).all(|lane| self.may_give_up(turn, lane, *address, *phase, *parity));
+            && !self.gave_up.contains(&self.site(step))
+            && lanes(step.mask).all(|lane| self.may_give_up(step, lane, *address, *phase, *parity));
         if gives_up && let Some(to) = to {
-            self.gave_up.insert(self.site(turn));
-            self.warp(turn.at).set(*to, turn.mask, &[0; LANES]);
+            self.gave_up.insert(self.site(step));
+            self.warp(step.at).set(*to, step.mask, &[0; LANES]);
             return Flow::Next;
         }
         let mut done = 0;
-        for lane in lanes(turn.mask) {
-            let turn = Turn {
+        for lane in lanes(step.mask) {
+            let step = Step {
                 mask: 1 << lane,
-                ..turn
+                ..step
             };
-            let warp = self.warp(turn.at);
+            let warp = self.warp(step.at);
             let (address, phase) = (warp.lane(*address, lane), warp.lane(*phase, lane));
-            let Some(place) = self.find_mbarrier(turn, Space::Shared, address) else {
-                done |= turn.mask;
+            let Some(place) = self.find_mbarrier(step, Space::Shared, address) else {
+                done |= step.mask;
                 continue;
             };
-            if !self.note_mbarrier(turn, place, false) {
-                done |= turn.mask;
+            if !self.note_mbarrier(step, place, false) {
+                done |= step.mask;
                 continue;
             }
-            if self.has_completed(turn, lane, place, phase, *parity, *order) {
-                done |= turn.mask;
+            if self.has_completed(step, lane, place, phase, *parity, *order) {
+                done |= step.mask;
             }
         }
         let may_refuse =
@@ -58,14 +58,14 @@ impl Machine<'_> {
         match (kind, to) {
             (WaitKind::Try, None) | (WaitKind::Loop, _) => match done {
                 0 => Flow::Wait(Wait::Mbarrier),
-                all if all == turn.mask => Flow::Next,
+                all if all == step.mask => Flow::Next,
                 some => Flow::Split(some, Wait::Mbarrier),
             },
             (WaitKind::Try, Some(_)) if done == 0 && !may_refuse => Flow::Wait(Wait::Mbarrier),
             (_, to) => {
                 if let Some(to) = to {
                     let answers = std::array::from_fn(|lane| u64::from(done >> lane & 1));
-                    self.warp(turn.at).set(*to, turn.mask, &answers);
+                    self.warp(step.at).set(*to, step.mask, &answers);
                 }
                 Flow::Next
             }
@@ -76,23 +76,23 @@ impl Machine<'_> {
     /// has not synchronized with that, so that under another schedule it would test ahead of them.
     fn may_give_up(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         address: Register,
         phase: Register,
         parity: bool,
     ) -> bool {
-        let warp = self.warp(turn.at);
+        let warp = self.warp(step.at);
         let (address, phase) = (warp.lane(address, lane), warp.lane(phase, lane));
         let Ok(Spot {
             target: Target::Shared(cta),
             offset,
-        }) = self.locate_address(turn.at, Space::Shared, address)
+        }) = self.locate_address(step.at, Space::Shared, address)
         else {
             return false;
         };
-        let index = self.thread_index(turn.at, lane);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let index = self.thread_index(step.at, lane);
+        let cluster = &mut self.clusters[step.at.cluster];
         let Ok((state, phases)) = cluster.ctas[cta].mbarriers.get(offset as u64) else {
             return false;
         };
@@ -116,19 +116,19 @@ impl Machine<'_> {
 
     fn has_completed(
         &mut self,
-        turn: Turn,
+        step: Step,
         lane: usize,
         place: MbarrierPlace,
         phase: u64,
         parity: bool,
         order: MemoryOrder,
     ) -> bool {
-        let index = self.thread_index(turn.at, lane);
-        let cluster = &mut self.clusters[turn.at.cluster];
+        let index = self.thread_index(step.at, lane);
+        let cluster = &mut self.clusters[step.at.cluster];
         let (state, phases) = match cluster.ctas[place.cta].mbarriers.get(u64::from(place.offset)) {
             Ok(mbarrier) => mbarrier,
             Err(fault) => {
-                self.mbarrier_fault(turn, place, &fault);
+                self.mbarrier_fault(step, place, &fault);
                 return true;
             }
         };
@@ -140,7 +140,7 @@ impl Machine<'_> {
             Ok(false) => return false,
             Ok(true) => {}
             Err(fault) => {
-                self.mbarrier_fault(turn, place, &fault);
+                self.mbarrier_fault(step, place, &fault);
                 return true;
             }
         }
@@ -159,24 +159,24 @@ impl Machine<'_> {
     }
 
     /// Describes what a group that waits for an mbarrier is waiting for.
-    pub(in crate::machine) fn describe_mbarrier_wait(&mut self, turn: Turn) -> String {
+    pub(in crate::machine) fn describe_mbarrier_wait(&mut self, step: Step) -> String {
         let Instruction::MbarrierWait {
             address,
             phase,
             parity,
             ..
-        } = &self.kernel.code[turn.pc as usize]
+        } = &self.kernel.code[step.pc as usize]
         else {
             return "waits for an mbarrier".to_owned();
         };
-        let lane = turn.mask.trailing_zeros() as usize;
-        let warp = self.warp(turn.at);
+        let lane = step.mask.trailing_zeros() as usize;
+        let warp = self.warp(step.at);
         let (address, phase) = (warp.lane(*address, lane), warp.lane(*phase, lane));
-        let Some(place) = self.find_mbarrier(turn, Space::Shared, address) else {
+        let Some(place) = self.find_mbarrier(step, Space::Shared, address) else {
             return "waits for an mbarrier".to_owned();
         };
-        let name = self.memory_place(turn.at.cluster, place.spot(), MBARRIER_BYTES);
-        match self.clusters[turn.at.cluster].ctas[place.cta]
+        let name = self.memory_place(step.at.cluster, place.spot(), MBARRIER_BYTES);
+        match self.clusters[step.at.cluster].ctas[place.cta]
             .mbarriers
             .get(u64::from(place.offset))
         {

@@ -67,7 +67,7 @@ impl Guard {
 pub struct Dim {
     /// Its extent in the run.
     pub extent: i64,
-    /// Whether it is dynamic, so that only the run knows the extent.
+    /// Whether the extent is dynamic.
     pub is_dynamic: bool,
     /// The known divisor of a dynamic extent.
     pub multiple: i64,

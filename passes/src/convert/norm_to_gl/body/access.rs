@@ -1,12 +1,9 @@
 //! Translates reads and writes to loads and stores of tiles.
 //!
-//! Expressions that are affine in the kernel's dims and numbers become affine in the grid coordinates and the numbers in use,
-//! which are scalars, and in the axes of the current tile. At points that a guard masks off, loads give zero and stores do
-//! nothing.
+//! Their addresses are over the axes of a tile ([`super::localize`]). At points that a guard masks off, loads give zero and stores
+//! do nothing.
 
-use std::collections::HashMap;
-
-use melior::ir::{AffineExpr, AffineMap, BlockLike, Type, Value, ValueLike};
+use melior::ir::{AffineExpr, BlockLike, Type, Value, ValueLike};
 use norma_dialects::{
     gl::{
         CacheAttr, CopyEngine, CopyFromSharedOp, CopyToSharedOp, EvictionPolicy, LoadOp, LocalAllocOp,
@@ -17,12 +14,7 @@ use norma_dialects::{
 
 use crate::gl::{quotient_form::QuotientForm, shared_memory::row_major};
 use crate::kernel::space::{Access, DimSet};
-use crate::mlir::{
-    affine::{Leaf, substitute, symbols},
-    pass::PassError,
-    types,
-    values::key,
-};
+use crate::mlir::{pass::PassError, types, values::key};
 use norma_targets::ACCESS_BYTES;
 
 use super::{
@@ -30,7 +22,9 @@ use super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Brought, Translated, set_of,
+    Body, Brought, Translated,
+    localize::Local,
+    set_of,
 };
 
 /// The fewest CTAs by which elements have to be shared to stay in the caches while what one CTA alone touches passes through: so many
@@ -39,31 +33,18 @@ use super::{
 /// docs/measurements/shared-weights.md).
 const SHARING_CTAS: i64 = 8;
 
-/// The position of a loop nest among the successive nests that read the same elements, counted from 1, and the number of these
-/// nests.
+/// Which of the loop nests that access the same elements one after the other an access is in.
 #[derive(Clone, Copy)]
-pub(super) struct Turn {
-    nest: usize,
-    of: usize,
+pub(super) struct Visit {
+    /// The number of the nest among these, from 1 on.
+    number: usize,
+    /// How many nests these are.
+    total: usize,
 }
 
-impl Turn {
-    /// The turn of what is accessed once.
-    pub const ONLY: Self = Self { nest: 1, of: 1 };
-}
-
-/// Expressions over a tile's own dims, and what their dims and symbols stand for.
-pub(super) struct Local<'c, 'a> {
-    /// The coordinates in a buffer.
-    pub access: AffineMap<'c>,
-    /// The guards, if there are any.
-    pub guards: Option<AffineMap<'c>>,
-    /// The grid coordinates, the numbers and the computed scalars that come first among the dims.
-    pub indices: Vec<Value<'c, 'a>>,
-    /// Computed tiles over the tile's axes, which come behind them, before the tile's axes.
-    pub places: Vec<Value<'c, 'a>>,
-    /// The sizes that the guards' symbols stand for.
-    pub limits: Vec<Value<'c, 'a>>,
+impl Visit {
+    /// Of elements that a single nest accesses.
+    pub const ONLY: Self = Self { number: 1, total: 1 };
 }
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
@@ -79,7 +60,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         if axes != 0 && self.mapping.place(access.buffer) == CachePlace::Shared {
             let brought = match self.mapping.bring {
                 CopyMechanism::Load => {
-                    let hints = self.cache_hints(&access, Turn::ONLY, true);
+                    let hints = self.cache_hints(&access, Visit::ONLY, true);
                     self.bring_run(element, access.buffer, &local, axes, hints)?
                 }
                 _ => {
@@ -100,7 +81,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             return Ok(());
         }
         let other = local.guards.map(|_| self.b.zero(element));
-        let turn = self.enter(position);
+        let visit = self.next_visit(position);
         let load = LoadOp::build(
             self.b.location(),
             self.entry.argument(access.buffer)?.into(),
@@ -109,7 +90,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             other,
             local.access,
             local.guards,
-            self.cache_hints(&access, turn, self.moves_whole_sectors(&access)),
+            self.cache_hints(&access, visit, self.moves_whole_sectors(&access)),
             None,
             None,
             self.tiles.tile(element, axes)?,
@@ -125,12 +106,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Notes that the next nest reads what the op at a position reads, and returns which one that is.
-    pub(super) fn enter(&mut self, position: usize) -> Turn {
-        self.nests_entered[position] += 1;
-        Turn {
-            nest: self.nests_entered[position],
-            of: self.nests_of[position],
+    /// Counts a further nest that reads what the op at a position reads, and returns which one it is.
+    pub(super) fn next_visit(&mut self, position: usize) -> Visit {
+        self.nests_visited[position] += 1;
+        Visit {
+            number: self.nests_visited[position],
+            total: self.nests_of[position],
         }
     }
 
@@ -210,7 +191,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let sides = self.sides_of_write(&dims);
         let local = self.localize(&access.coordinates, &sides, axes)?;
         if self.mapping.sends(access.buffer) && self.mapping.bring == CopyMechanism::Load {
-            let hints = self.cache_hints(&access, Turn::ONLY, true);
+            let hints = self.cache_hints(&access, Visit::ONLY, true);
             return self.send_run(tile, value.element, access.buffer, &local, axes, hints);
         }
         if self.mapping.sends(access.buffer) {
@@ -237,7 +218,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             &local.limits,
             local.access,
             local.guards,
-            self.cache_hints(&access, Turn::ONLY, self.moves_whole_sectors(&access)),
+            self.cache_hints(&access, Visit::ONLY, self.moves_whole_sectors(&access)),
             None,
         )?);
         Ok(())
@@ -257,7 +238,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 .all(|dim| dims.contains(&dim))
         };
         (0..self.space.guards.len())
-            .filter(|guard| !self.settled.contains(guard) && concerns(guard))
+            .filter(|guard| !self.known_guards.contains(guard) && concerns(guard))
             .collect()
     }
 
@@ -291,133 +272,6 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         guards.iter().map(|guard| self.space.guards[*guard]).collect()
     }
 
-    /// Rewrites expressions over all dims of the space, and over its symbols (coordinates) or its sizes (guards), in terms of
-    /// the scalar coordinates and the symbols in use, the axes of a tile over `axes`, and the sizes in use. Other tile dims,
-    /// and the dims of loops that are not open, are taken at their first point.
-    pub(super) fn localize(
-        &mut self,
-        coordinates: &[AffineExpr<'c>],
-        guards: &[[AffineExpr<'c>; 2]],
-        axes: Axes,
-    ) -> Result<Local<'c, 'a>, PassError<'c>> {
-        self.localize_with(coordinates, guards, axes, 0)
-    }
-
-    /// As [`Self::localize`], for the part of the tile that a CTA of a cluster holds: the CTA's coordinate along axes that are
-    /// spread over CTAs is a scalar, and the part has one point along them.
-    fn localize_part(
-        &mut self,
-        coordinates: &[AffineExpr<'c>],
-        guards: &[[AffineExpr<'c>; 2]],
-        axes: Axes,
-    ) -> Result<Local<'c, 'a>, PassError<'c>> {
-        self.localize_with(coordinates, guards, axes, axes & self.placement.cluster_axes())
-    }
-
-    /// As [`Self::localize`], with scalars for the coordinates along the axes in `own`.
-    fn localize_with(
-        &mut self,
-        coordinates: &[AffineExpr<'c>],
-        guards: &[[AffineExpr<'c>; 2]],
-        axes: Axes,
-        own: Axes,
-    ) -> Result<Local<'c, 'a>, PassError<'c>> {
-        let context = self.b.context();
-        let (num_dims, num_symbols) = (self.space.dims.len(), self.space.sizes.len());
-        let guards = guards.as_flattened();
-        let is_used = |dim: &usize| {
-            let mut expressions = coordinates.iter().chain(guards);
-            expressions.any(|expression| expression.is_function_of_dim(*dim))
-        };
-        let (mut scalars, mut indices) = (Vec::new(), Vec::new());
-        for dim in (0..num_dims).filter(is_used) {
-            let coordinate = match self.placement.place(dim) {
-                Place::Tile(axis) if own >> axis & 1 == 1 => Some(self.own_place(axis)?),
-                Place::Tile(_) => None,
-                Place::Grid | Place::Loop => {
-                    let coordinate = self.values.get(&key(self.space.dims[dim]));
-                    coordinate.map(|coordinate| coordinate.value)
-                }
-            };
-            if let Some(coordinate) = coordinate {
-                scalars.push(dim);
-                indices.push(coordinate);
-            }
-        }
-        let (mut of_indices, mut of_places, mut places) = (HashMap::new(), HashMap::new(), Vec::new());
-        let values = self.space.symbols();
-        for symbol in coordinates.iter().flat_map(|coordinate| symbols(*coordinate)) {
-            if of_indices.contains_key(&symbol) || of_places.contains_key(&symbol) {
-                continue;
-            }
-            let value = self.value(values[symbol])?;
-            if value.axes == 0 {
-                of_indices.insert(symbol, indices.len());
-                indices.push(value.value);
-            } else {
-                of_places.insert(symbol, places.len());
-                places.push(self.widen(value, axes)?);
-            }
-        }
-        let before_axes = indices.len() + places.len();
-        let num_local = before_axes + axes.count_ones() as usize;
-        let dims = (0..num_dims)
-            .map(|dim| match self.placement.place(dim) {
-                Place::Tile(axis) if (axes & !own) >> axis & 1 == 1 => {
-                    Some(before_axes + Tiles::position(axes, axis))
-                }
-                _ => scalars.iter().position(|used| *used == dim),
-            })
-            .map(|position| match position {
-                Some(position) => AffineExpr::dim(context, position),
-                None => AffineExpr::constant(context, 0),
-            })
-            .collect::<Vec<_>>();
-        let into_local = AffineMap::new(context, num_local, num_symbols, &dims);
-
-        let mut limits = Vec::new();
-        let mut symbols = Vec::with_capacity(num_symbols);
-        for symbol in 0..num_symbols {
-            // Which symbols an expression without a form uses, such as a product of two sizes, is not known: it gets all of them.
-            let uses = |side: &AffineExpr<'c>| {
-                QuotientForm::of(*side, num_dims, num_symbols).is_none_or(|form| form.uses_symbol(symbol))
-            };
-            symbols.push(AffineExpr::symbol(context, limits.len()));
-            if guards.iter().any(uses) {
-                limits.push(self.size(symbol)?);
-            }
-        }
-        let local_guards = guards.iter().map(|side| side.compose(into_local));
-        let local_guards = local_guards.collect::<Vec<_>>();
-        let mut local_guards = AffineMap::new(context, num_local, num_symbols, &local_guards);
-        for (symbol, limit) in symbols.into_iter().enumerate() {
-            let symbol = AffineExpr::symbol(context, symbol);
-            local_guards = local_guards.replace(symbol, limit, num_local, num_symbols);
-        }
-        let local_guards = (0..guards.len())
-            .map(|side| local_guards.result(side))
-            .collect::<Result<Vec<_>, _>>()?;
-        let guards =
-            (!guards.is_empty()).then(|| AffineMap::new(context, num_local, limits.len(), &local_guards));
-        let coordinates = coordinates.iter().map(|coordinate| {
-            substitute(coordinate.compose(into_local), &mut |leaf| match leaf {
-                Leaf::Dim(dim) => AffineExpr::dim(context, dim),
-                Leaf::Symbol(symbol) => {
-                    let place = || indices.len() + of_places[&symbol];
-                    AffineExpr::dim(context, of_indices.get(&symbol).copied().unwrap_or_else(place))
-                }
-            })
-        });
-        let coordinates = coordinates.collect::<Vec<_>>();
-        Ok(Local {
-            access: AffineMap::new(context, num_local, 0, &coordinates),
-            guards,
-            indices,
-            places,
-            limits,
-        })
-    }
-
     /// The cache hints of an access. Elements that later nests read again stay in the cache in which the schedule keeps them,
     /// until the last nest has read them. Otherwise the dims that are spread over CTAs decide. An access over all of them
     /// touches elements that no other CTA touches, which are evicted first; elements that all CTAs touch, or at least
@@ -426,12 +280,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     pub(super) fn cache_hints(
         &self,
         access: &Access<'c, 'a>,
-        turn: Turn,
+        visit: Visit,
         moves_whole_sectors: bool,
     ) -> Option<CacheAttr<'c>> {
         let hints = |l1, l2| Some(CacheAttr::get(self.b.context(), l1, l2));
-        if turn.of > 1 {
-            let is_last = turn.nest == turn.of;
+        if visit.total > 1 {
+            let is_last = visit.number == visit.total;
             match self.mapping.place(access.buffer) {
                 CachePlace::L1 if is_last => return hints(EvictionPolicy::First, EvictionPolicy::First),
                 CachePlace::L1 => return hints(EvictionPolicy::Last, EvictionPolicy::Last),
@@ -454,7 +308,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
-    /// Returns the number of points of some dims together; `None` where only the run knows.
+    /// Returns the number of points of some dims together; `None` if one of them is dynamic.
     fn points(&self, mut dims: impl Iterator<Item = usize>) -> Option<i64> {
         dims.try_fold(1, |points: i64, dim| {
             let extent = self.space.extents[dim];

@@ -19,7 +19,7 @@ use norma_dialects::{
 use norma_layout::{BlockedParams, LinearLayout};
 use norma_targets::{ACCESS_BYTES, WARP_SIZE};
 
-use super::{super::placement::Axes, Body, Brought, access::Local};
+use super::{super::placement::Axes, Body, Brought, localize::Local};
 use crate::{
     gl::{quotient_form::QuotientForm, shared_memory::row_major},
     mlir::{context, diagnostic::Diagnostic, pass::PassError, types},

@@ -34,7 +34,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let guards = self.guards_over(&dims);
         let local = self.localize(&access.coordinates, &self.sides(&guards), axes)?;
         let (result, element) = (gather.result()?, gather.result()?.r#type());
-        let turn = self.enter(position);
+        let visit = self.next_visit(position);
         let built = gl::GatherOp::build(
             self.b.location(),
             self.entry.argument(access.buffer)?.into(),
@@ -44,7 +44,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             Some(self.as_tile(inside, axes)?),
             local.access,
             local.guards,
-            self.cache_hints(&access, turn, self.moves_whole_sectors(&access)),
+            self.cache_hints(&access, visit, self.moves_whole_sectors(&access)),
             None,
             self.tiles.tile(element, axes)?,
         )?;

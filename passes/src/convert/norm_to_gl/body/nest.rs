@@ -1,4 +1,5 @@
-//! Emits loops: one `scf.for` for the steps that need no guard, and one each for the steps before and behind these (peeling).
+//! Emits loops: one `scf.for` for the steps that need no guard, and one each for the steps before and behind these
+//! ([`super::peel`]).
 //!
 //! A reduction over the loop carries its running total as a tile whose axes within a thread have been reduced already; the
 //! threads' totals are combined once, behind the loop. The running total of a scan is passed to all threads in each step.
@@ -7,38 +8,15 @@ use melior::ir::{BlockLike, Location, Type, Value, ValueLike, operation::Operati
 use norma_dialects::norm::{ReduceOp, ScanOp};
 
 use crate::{
-    gl::quotient_form::QuotientForm,
     kernel::nests::Nest,
     mlir::{pass::PassError, region, walk},
 };
 
-use super::{super::placement::Place, Body, Carried};
-
-/// The steps of a loop in which its guards hold for the whole tile.
-struct Peeling<'c, 'a> {
-    /// The guards that hold from step `from` on: they mask off points before the first one.
-    of_head: Vec<usize>,
-    from: i64,
-    /// The guards that hold until step `full`: they mask off points behind the last one.
-    of_tail: Vec<usize>,
-    full: Bound<'c, 'a>,
-    /// Whether the steps from `full` on have any points.
-    has_tail: bool,
-}
-
-/// In which steps a guard holds for the whole tile.
-enum Holds<'c, 'a> {
-    From(i64),
-    Until {
-        full: Bound<'c, 'a>,
-        /// Whether it holds for a part of the tile in the steps behind these.
-        has_tail: bool,
-    },
-}
+use super::{Body, Carried, peel::Peeling};
 
 /// A number of steps.
 #[derive(Clone, Copy)]
-enum Bound<'c, 'a> {
+pub(super) enum Bound<'c, 'a> {
     Known(i64),
     /// Of type index.
     Value(Value<'c, 'a>),
@@ -77,11 +55,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             outermost.push(carried);
         }
 
-        let entered = self.nests_entered.clone();
+        let visited = self.nests_visited.clone();
         let peeling = self.peel(nest.dim, steps)?;
         let zero = Bound::Known(0);
         match peeling {
-            Some(peeling) => self.peeled(nest, &peeling, steps, &entered, location)?,
+            Some(peeling) => self.peeled(nest, &peeling, steps, &visited, location)?,
             None => self.steps(nest, zero, steps, location)?,
         }
 
@@ -123,7 +101,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         nest: &Nest,
         peeling: &Peeling<'c, 'a>,
         steps: Bound<'c, 'a>,
-        entered: &[usize],
+        visited: &[usize],
         location: Location<'c>,
     ) -> Result<(), PassError<'c>> {
         let known = |bound| match bound {
@@ -139,16 +117,16 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let mut loops = Vec::new();
         if peeling.from > 0 {
             let is_long = known(peeling.full).is_some_and(|full| full >= peeling.from);
-            let settled = if is_long {
+            let holding = if is_long {
                 peeling.of_tail.clone()
             } else {
                 Vec::new()
             };
-            loops.push((Bound::Known(0), from, settled));
+            loops.push((Bound::Known(0), from, holding));
         }
         if known(full) != Some(peeling.from) {
-            let settled = [peeling.of_head.as_slice(), &peeling.of_tail].concat();
-            loops.push((from, full, settled));
+            let holding = [peeling.of_head.as_slice(), &peeling.of_tail].concat();
+            loops.push((from, full, holding));
         }
         let is_whole = known(full).is_some() && known(full) == known(steps);
         if peeling.has_tail && !is_whole {
@@ -157,12 +135,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         if self.is_reversed(nest) {
             loops.reverse();
         }
-        let before = self.settled.clone();
-        for (lower, upper, settled) in loops {
-            self.nests_entered = entered.to_vec();
-            self.settled.extend(settled);
+        let before = self.known_guards.clone();
+        for (lower, upper, holding) in loops {
+            self.nests_visited = visited.to_vec();
+            self.known_guards.extend(holding);
             self.steps(nest, lower, upper, location)?;
-            self.settled.clone_from(&before);
+            self.known_guards.clone_from(&before);
         }
         Ok(())
     }
@@ -248,149 +226,18 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    fn bound(&self, bound: Bound<'c, 'a>) -> Value<'c, 'a> {
+    pub(super) fn bound(&self, bound: Bound<'c, 'a>) -> Value<'c, 'a> {
         match bound {
             Bound::Known(count) => self.b.index(count),
             Bound::Value(value) => value,
         }
     }
 
-    /// The steps of a loop over `dim` in which its guards hold at every point of the tile; `None` if no guard can be removed.
-    fn peel(&mut self, dim: usize, steps: Bound<'c, 'a>) -> Result<Option<Peeling<'c, 'a>>, PassError<'c>> {
-        let mut peeling = Peeling {
-            of_head: Vec::new(),
-            from: 0,
-            of_tail: Vec::new(),
-            full: steps,
-            has_tail: false,
-        };
-        for position in 0..self.space.guards.len() {
-            if self.settled.contains(&position) {
-                continue;
-            }
-            match self.full_steps(position, dim, steps)? {
-                None => {}
-                Some(Holds::From(from)) => {
-                    peeling.of_head.push(position);
-                    peeling.from = peeling.from.max(from);
-                }
-                Some(Holds::Until { full, has_tail }) => {
-                    peeling.full = match peeling.of_tail.is_empty() {
-                        true => full,
-                        false => self.least(peeling.full, full),
-                    };
-                    peeling.of_tail.push(position);
-                    peeling.has_tail |= has_tail;
-                }
-            }
-        }
-        let is_empty = peeling.of_head.is_empty() && peeling.of_tail.is_empty();
-        Ok((!is_empty).then_some(peeling))
-    }
-
-    /// For a guard `a * step + scalars + remainders of scalars + tile < limit`, the steps in which it holds for the whole tile,
-    /// whatever the remainders are. `None` if the guard is not of that form.
-    fn full_steps(
-        &mut self,
-        guard: usize,
-        dim: usize,
-        steps: Bound<'c, 'a>,
-    ) -> Result<Option<Holds<'c, 'a>>, PassError<'c>> {
-        let [lhs, limit] = self.space.guards[guard];
-        let num_dims = self.space.dims.len();
-        let is_scalar = (0..num_dims).all(|dim| !limit.is_function_of_dim(dim));
-        let Some(mut form) = QuotientForm::of(lhs, num_dims, self.space.sizes.len()).filter(|_| is_scalar)
-        else {
-            return Ok(None);
-        };
-        // The most that remainders add; their dims occur nowhere else.
-        let mut reach = 0;
-        while let Some((factor, remainder)) = form.take_remainder(num_dims) {
-            let of_tile = |dim: usize| matches!(self.placement.place(dim), Place::Tile(_));
-            let mut dims = remainder.numerator.dims.iter().enumerate();
-            if dims.any(|(other, factor)| *factor != 0 && (other == dim || of_tile(other))) {
-                return Ok(None);
-            }
-            reach += factor.max(0) * (remainder.divisor - 1);
-        }
-        let step = form.dims[dim];
-        if step == 0 || !form.quotients.is_empty() || form.symbols.iter().any(|factor| *factor != 0) {
-            return Ok(None);
-        }
-        reach += form.constant;
-        let least = reach;
-        let mut scalars = Vec::new();
-        for (other, factor) in form.dims.iter().copied().enumerate() {
-            if factor == 0 || other == dim {
-                continue;
-            }
-            match self.placement.place(other) {
-                Place::Tile(axis) => reach += factor.max(0) * (self.placement.tile_shape()[axis] - 1),
-                Place::Grid | Place::Loop => {
-                    let Some(coordinate) = self
-                        .values
-                        .get(&crate::mlir::values::key(self.space.dims[other]))
-                        .map(|coordinate| coordinate.value)
-                    else {
-                        return Ok(None);
-                    };
-                    scalars.push((coordinate, factor));
-                }
-            }
-        }
-        if step < 0 {
-            let Some(constant) = (scalars.is_empty() && limit.is_constant()).then(|| limit.constant_value())
-            else {
-                return Ok(None);
-            };
-            // The first step in which `reach - |a| * step` is below the limit.
-            let above = (reach - constant + 1).max(0);
-            let from = above.unsigned_abs().div_ceil(step.unsigned_abs()) as i64;
-            return Ok(match steps {
-                Bound::Known(steps) => Some(Holds::From(from.min(steps))),
-                // `from` may lie beyond the last step, whose number is known only at run time.
-                Bound::Value(_) => None,
-            });
-        }
-        let has_tail = reach > least;
-        if let (Bound::Known(steps), true, true) = (steps, scalars.is_empty(), limit.is_constant()) {
-            let room = (limit.constant_value() - reach).max(0);
-            let full = room.unsigned_abs().div_ceil(step.unsigned_abs()) as i64;
-            return Ok(Some(Holds::Until {
-                full: Bound::Known(full.min(steps)),
-                has_tail,
-            }));
-        }
-        let index = Type::index(self.b.context());
-        let mut room = self.size_expression(limit)?;
-        for (coordinate, factor) in scalars {
-            let moved = match factor {
-                1 => coordinate,
-                factor => self
-                    .b
-                    .value("arith.muli", &[coordinate, self.b.index(factor)], index),
-            };
-            room = self.b.value("arith.subi", &[room, moved], index);
-        }
-        if reach != 0 {
-            room = self.b.value("arith.subi", &[room, self.b.index(reach)], index);
-        }
-        let room = self.b.value("arith.maxsi", &[room, self.b.index(0)], index);
-        let full = match step {
-            1 => room,
-            step => self.divide_up(room, self.b.index(step)),
-        };
-        Ok(Some(Holds::Until {
-            full: self.least(Bound::Value(full), steps),
-            has_tail,
-        }))
-    }
-
-    fn least(&self, one: Bound<'c, 'a>, other: Bound<'c, 'a>) -> Bound<'c, 'a> {
+    pub(super) fn least(&self, one: Bound<'c, 'a>, other: Bound<'c, 'a>) -> Bound<'c, 'a> {
         self.extreme("arith.minsi", i64::min, one, other)
     }
 
-    fn greatest(&self, one: Bound<'c, 'a>, other: Bound<'c, 'a>) -> Bound<'c, 'a> {
+    pub(super) fn greatest(&self, one: Bound<'c, 'a>, other: Bound<'c, 'a>) -> Bound<'c, 'a> {
         self.extreme("arith.maxsi", i64::max, one, other)
     }
 

@@ -5,7 +5,7 @@ use norma_dialects::{gl, norm::ScatterOp};
 
 use crate::mlir::pass::PassError;
 
-use super::{Body, access::Turn};
+use super::{Body, access::Visit};
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     pub(super) fn scatter(&mut self, scatter: ScatterOp<'c, 'a>) -> Result<(), PassError<'c>> {
@@ -26,7 +26,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             Some(self.as_tile(inside, axes)?),
             local.access,
             local.guards,
-            self.cache_hints(&access, Turn::ONLY, self.moves_whole_sectors(&access)),
+            self.cache_hints(&access, Visit::ONLY, self.moves_whole_sectors(&access)),
             None,
         )?);
         Ok(())

@@ -1,5 +1,5 @@
 //! Tensors in blocks whose elements share a scale: a blocked axis is two dims, one over the blocks and one over the elements of a block.
-//! The last block of an axis may be shorter; then, or where only the run knows whether it is, a guard says which of its elements there are.
+//! The last block of an axis may be shorter; then, or where that is known only at run time, a guard says which of its elements there are.
 //! Where one element of memory packs two neighbours along the last axis, the latter is two dims again, one over the pairs and one over the
 //! two numbers of a pair.
 

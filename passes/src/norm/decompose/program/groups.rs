@@ -31,7 +31,7 @@ impl<'c: 'a, 'a> Grouped<'c, 'a> {
         let shape = types::shape(named.operand(0)?.r#type()).unwrap_or_default();
         let axis = channel_axis.rem_euclid(shape.len().max(1) as i64) as usize;
         let channels = shape.get(axis).copied().flatten();
-        // A number of channels that only the run knows is that of the only group, whose index is 0 whatever the factor.
+        // A dynamic number of channels is that of the only group, whose index is 0 whatever the factor.
         let of_group = channels.map_or(1, |channels| channels / groups.max(1));
 
         let mut extents = Program::axes(named)?;

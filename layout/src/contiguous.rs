@@ -35,23 +35,6 @@ impl LinearLayout {
         1 << bits
     }
 
-    /// The elements of one access along `order`'s fastest axes: [`Self::contiguous_elements`], but at most `max_bits`
-    /// wide, and aligned for addresses whose start and strides are multiples of `divisibility` elements (0 for an
-    /// address known to be 0).
-    pub fn vector_width(
-        &self,
-        order: &[usize],
-        element_bits: u32,
-        max_bits: u32,
-        divisibility: u64,
-    ) -> usize {
-        let widest = (max_bits / element_bits.max(1)).max(1);
-        let aligned = 1_usize << divisibility.trailing_zeros().min(MAX_VECTOR_LOG2);
-        self.contiguous_elements(order)
-            .min(1 << widest.ilog2())
-            .min(aligned)
-    }
-
     fn overlaps_outside(&self, run: &[i32], run_registers: usize) -> bool {
         HardwareDim::ALL.iter().any(|&dim| {
             let skipped = if dim == HardwareDim::Register {
@@ -64,9 +47,6 @@ impl LinearLayout {
         })
     }
 }
-
-/// No access is wider than 2^16 elements, whatever the divisibility.
-const MAX_VECTOR_LOG2: u32 = 16;
 
 #[cfg(test)]
 mod tests {
@@ -99,16 +79,6 @@ mod tests {
         assert_eq!(layout.contiguous_elements(&[1, 0]), 8);
         assert_eq!(layout.contiguous_elements(&[1]), 4);
         assert_eq!(layout.contiguous_elements(&[0, 1]), 1);
-    }
-
-    #[test]
-    fn vectors_are_bounded_by_bits_and_alignment() {
-        let layout = row(&[1, 2, 4], &[8]);
-        assert_eq!(layout.vector_width(&[0], 16, 128, 16), 8);
-        assert_eq!(layout.vector_width(&[0], 32, 128, 16), 4);
-        assert_eq!(layout.vector_width(&[0], 16, 128, 50257), 1);
-        assert_eq!(layout.vector_width(&[0], 16, 128, 6), 2);
-        assert_eq!(layout.vector_width(&[0], 16, 128, 0), 8);
     }
 
     fn runs_are_aligned(layout: &LinearLayout, axis: usize, width: usize) -> bool {

@@ -1,40 +1,39 @@
 //! Rows in shared memory: variants of schedules that bulk-copy there the rows that are needed again behind a reduction.
 
 use norma_dialects::norm::{CachePlace, CopyMechanism};
-use norma_targets::{ACCESS_BYTES, Feature, Target};
+use norma_targets::{ACCESS_BYTES, CP_ASYNC_BYTES, Feature, Target};
 
 use super::{
     facts::{Access, Facts},
     mapping::{Mapping, points_of_cta},
 };
 
-/// The fewest bytes that one `cp.async` copies (PTX ISA, `cp.async`); fewer go through registers.
-const SHORTEST_ASYNC_COPY: u64 = 4;
-
 /// Returns the variant of a mapping whose CTAs bulk-copy the rows that they hold, and need again behind a reduction, to shared
 /// memory, and read them from there in each phase; `None` if there are no such rows, or if they cannot be copied in bulk. All other
 /// reads come from the caches when they are needed: held beside the row they would occupy the registers that it leaves free.
-pub fn held(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> {
+pub fn bulk_copied(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> {
     if !target.has(Feature::BulkCopy) || mapping.aligned_dim.is_some() || mapping.looped_dims() > 0 {
         return None;
     }
-    let held = brought(facts, mapping, CopyMechanism::Bulk, |_| true)?;
-    (bytes(facts, &held) <= u64::from(target.shared_per_cta)).then_some(held)
+    let variant = copied(facts, mapping, CopyMechanism::Bulk, |_| true)?;
+    (bytes(facts, &variant) <= u64::from(target.shared_per_cta)).then_some(variant)
 }
 
-/// Returns the variant of a mapping that brings to shared memory, by `engine`, those reads that satisfy `of_interest`, are needed again
+/// Returns the variant of a mapping that copies to shared memory, by `engine`, those reads that satisfy `of_interest`, are needed again
 /// behind a reduction, and lie in rows that the engine copies without single elements; `None` if there are none.
-pub(super) fn brought(
+pub(super) fn copied(
     facts: &Facts,
     mapping: &Mapping,
     engine: CopyMechanism,
     of_interest: impl Fn(&Access) -> bool,
 ) -> Option<Mapping> {
+    let [.., shortest_async_copy] = CP_ASYNC_BYTES;
     let shortest = match engine {
-        CopyMechanism::CpAsync => SHORTEST_ASYNC_COPY,
-        _ => ACCESS_BYTES as u64,
-    };
-    let is_brought = |access: &&Access| {
+        CopyMechanism::CpAsync => shortest_async_copy,
+        _ => ACCESS_BYTES,
+    }
+    .unsigned_abs();
+    let is_copied = |access: &&Access| {
         let in_rows = access.contiguous().is_some_and(|dim| {
             let dim = &facts.dims[dim];
             access.vector * access.bytes >= shortest && access.vector <= dim.extent && dim.is_known
@@ -42,7 +41,7 @@ pub(super) fn brought(
         !access.is_write && !access.is_indirect && access.is_reused && in_rows && of_interest(access)
     };
     let mut keep = vec![CachePlace::None; facts.buffers];
-    for access in facts.accesses.iter().filter(is_brought) {
+    for access in facts.accesses.iter().filter(is_copied) {
         keep[access.buffer] = CachePlace::Shared;
     }
     keep.contains(&CachePlace::Shared).then(|| Mapping {

@@ -1,8 +1,8 @@
 //! Copies from shared to global memory: groups of copies by the copy engine that are in flight while a loop continues.
 //!
 //! All threads write the data that a step sends to shared memory. Each makes its writes visible to the copy engine
-//! (`gl.fence_async`), and one thread issues the copies of the step as one group. Steps alternate between two memories: a step
-//! begins when at most the group of the previous step is still being read, so that its own memory is free. The kernel ends when
+//! (`gl.fence_async`), and one thread issues the copies of the step as one group. Steps alternate between two buffers: a step
+//! begins when at most the group of the previous step is still being read, so that its own buffer is free. The kernel ends when
 //! all groups have completed.
 //!
 //! `gl-insert-barriers` places the barriers of the CTA: between the writes and the copies, and between the wait and the writes
@@ -16,10 +16,10 @@ use crate::{
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, values::definition, walk},
 };
 
-use super::{around, bulk, goes_on, tile_copy::TileCopy, transfer::Transfer};
+use super::{around, bulk, continues, tile_copy::TileCopy, transfer::Transfer};
 
-/// The number of memories between which the steps of a loop alternate: one is written while the other is read.
-const TURNS: i64 = 2;
+/// The number of buffers between which the steps of a loop alternate (double buffering): one is written while the other is read.
+const BUFFERS: i64 = 2;
 
 /// Replaces all `gl.copy_from_shared` of a kernel by asynchronous copies, and returns their number.
 pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, PassError<'c>> {
@@ -39,18 +39,18 @@ pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, 
     issue(&once)?;
     // Loops that continue each other send from the same memories.
     let mut chain: Option<(OperationRef<'c, 'a>, Vec<Value<'c, 'a>>)> = None;
-    let mut turn = None;
+    let mut buffer = None;
     for of in loops {
         let sends = sends_in(of);
         let memories = match chain.take() {
-            Some((last, memories)) if goes_on(last, of)? && memories.len() == sends.len() => memories,
+            Some((last, memories)) if continues(last, of)? && memories.len() == sends.len() => memories,
             _ => {
-                turn = None;
+                buffer = None;
                 memories_of(function, &sends)?
             }
         };
-        let (of, next) = in_turns(of, &memories, turn)?;
-        turn = next;
+        let (of, next) = alternate(of, &memories, buffer)?;
+        buffer = next;
         chain = Some((of, memories));
     }
     let end = walk::entry_block(function)?.terminator();
@@ -62,10 +62,7 @@ pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, 
 }
 
 fn sends_in<'c, 'a>(of: OperationRef<'c, 'a>) -> Vec<CopyFromSharedOp<'c, 'a>> {
-    walk::named(of, CopyFromSharedOp::NAME)
-        .into_iter()
-        .filter_map(CopyFromSharedOp::from_op)
-        .collect()
+    walk::all(of, CopyFromSharedOp::from_op)
 }
 
 /// Allocates memory for the steps of a loop with these `sends`, at the start of the kernel.
@@ -77,41 +74,45 @@ fn memories_of<'c: 'a, 'a>(
     for send in sends {
         let b = Builder::at_start(walk::entry_block(function)?, send.op().location());
         let memory = shared_memory::type_of(send.memory()?, send.op())?;
-        let shape = [&[TURNS], memory.shape()].concat();
+        let shape = [&[BUFFERS], memory.shape()].concat();
         let ty = shared_memory::row_major(b.context(), memory.element_type(), &shape);
         memories.push(b.value(LocalAllocOp::NAME, &[], ty.into()));
     }
     Ok(memories)
 }
 
-/// Makes the steps of a loop send from alternating memories. Which memory it is follows from the induction variable; a loop
-/// over drawn tiles carries the memory's number instead, beginning with `turn`. Returns the loop and, for a loop over drawn
-/// tiles, the number behind it.
-fn in_turns<'c: 'a, 'a>(
+/// Makes the steps of a loop send from alternating buffers of `memories`. Which of the two it is follows from the induction
+/// variable; a loop over drawn tiles carries the buffer's number instead, beginning with `buffer`. Returns the loop and, for a loop
+/// over drawn tiles, the number behind it.
+fn alternate<'c: 'a, 'a>(
     of: OperationRef<'c, 'a>,
     memories: &[Value<'c, 'a>],
-    turn: Option<Value<'c, 'a>>,
+    buffer: Option<Value<'c, 'a>>,
 ) -> Result<(OperationRef<'c, 'a>, Option<Value<'c, 'a>>), PassError<'c>> {
     let index = Type::index(Builder::before(of).context());
     let mut of = of;
     let mut next = None;
-    let counts_turns = walk::has_name(of, "scf.while");
-    if counts_turns {
+    let carries_buffer = walk::has_name(of, "scf.while");
+    if carries_buffer {
         let before = Builder::before(of);
-        of = drawn::carry(of, &[turn.unwrap_or_else(|| before.index(0))])?;
+        of = drawn::carry(of, &[buffer.unwrap_or_else(|| before.index(0))])?;
         next = Some(of.result(of.result_count() - 1)?.into());
     }
     let body = steps::body(of)?;
     let b = Builder::at_start(body, of.location());
-    b.insert(BulkWaitOp::build(b.location(), TURNS - 1, true)?);
-    let turn = match counts_turns {
+    b.insert(BulkWaitOp::build(b.location(), BUFFERS - 1, true)?);
+    let buffer = match carries_buffer {
         true => body.argument(body.argument_count() - 1)?.into(),
-        false => b.value("arith.remui", &[body.argument(0)?.into(), b.index(TURNS)], index),
+        false => b.value(
+            "arith.remui",
+            &[body.argument(0)?.into(), b.index(BUFFERS)],
+            index,
+        ),
     };
     let sends = sends_in(of);
     for (send, memory) in sends.iter().zip(memories) {
         let ty = shared_memory::type_of(send.memory()?, send.op())?;
-        let place = bulk::index_memory(&b, *memory, ty.element_type(), ty.shape(), turn)?;
+        let place = bulk::index_memory(&b, *memory, ty.element_type(), ty.shape(), buffer)?;
         let old = send.memory()?;
         b.replace_all_uses(old, place);
         if let Some(alloc) = definition(old).filter(|alloc| LocalAllocOp::from_op(*alloc).is_some()) {
@@ -119,11 +120,11 @@ fn in_turns<'c: 'a, 'a>(
         }
     }
     issue(&sends)?;
-    if counts_turns && let Some(end) = body.terminator() {
+    if carries_buffer && let Some(end) = body.terminator() {
         let b = Builder::before(end);
         let mut passed = end.operands().collect::<Vec<_>>();
         if let Some(last) = passed.last_mut() {
-            *last = b.value("arith.subi", &[b.index(TURNS - 1), turn], index);
+            *last = b.value("arith.subi", &[b.index(BUFFERS - 1), buffer], index);
         }
         b.set_operands(end, &passed);
     }
