@@ -186,7 +186,7 @@ pub fn assemble(
     let manifest = Manifest {
         manifest_version: Manifest::version_of(&functions),
         producer: concat!("norma ", env!("CARGO_PKG_VERSION")).to_owned(),
-        target: target.name.to_owned(),
+        target: target.architecture().to_owned(),
         functions,
         sharded,
     };
@@ -277,15 +277,15 @@ fn describe(
 
 /// The name of a module's cubin in a bundle.
 fn cubin_name(module: &str, target: &Target) -> String {
-    format!("{module}.{}.cubin", target.name)
+    format!("{module}.{}.cubin", target.architecture())
 }
 
 /// The name of a module's PTX in a bundle.
 fn ptx_name(module: &str, target: &Target) -> String {
-    format!("{module}.{}.ptx", target.name)
+    format!("{module}.{}.ptx", target.architecture())
 }
 
 /// The name of a module's text at level `nvvm` in a bundle.
 fn module_name(module: &str, target: &Target) -> String {
-    format!("{module}.{}.nvvm.mlir", target.name)
+    format!("{module}.{}.nvvm.mlir", target.architecture())
 }

@@ -1,5 +1,5 @@
-//! How good the chosen schedules are. `data/sweep-h200.jsonl` holds the times of schedules of some kernels on an H200, measured
-//! by `norma-run --regret`; the compiler's choice should be among the fastest of them.
+//! How good the chosen schedules are. `data/sweep-h200.jsonl` and `data/sweep-h100.jsonl` hold the times of schedules of some kernels on
+//! an H200 and an H100, measured by `norma-run --regret`; the compiler's choice for each should be among the fastest of them.
 //!
 //! With `--nocapture` the test prints a line for each kernel. With `NORMA_REGRET_OF=NAME` it prints all schedules of that
 //! kernel, or with `NORMA_REGRET_OF=all` of all kernels, beside what the cost model expects of them.
@@ -39,8 +39,7 @@ fn unbounded(schedule: &str) -> String {
     }
 }
 
-fn sweeps() -> Vec<Sweep> {
-    let lines = include_str!("data/sweep-h200.jsonl").lines();
+fn sweeps(data: &str) -> Vec<Sweep> {
     let of_line = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
         let schedules = value["schedules"].as_array().unwrap();
@@ -68,12 +67,12 @@ fn sweeps() -> Vec<Sweep> {
             assembled,
         }
     };
-    lines.map(of_line).collect()
+    data.lines().map(of_line).collect()
 }
 
 /// The candidates for a kernel, cheapest first by the cost model, with the share of a copy's speed that it expects of each.
-fn ranked(sweep: &Sweep) -> Vec<(String, f64)> {
-    let mut options = CompileOptions::new(Target::parse("sm_90a").unwrap());
+fn ranked(sweep: &Sweep, target: &str) -> Vec<(String, f64)> {
+    let mut options = CompileOptions::new(Target::parse(target).unwrap());
     options.assembled = sweep.assembled.clone();
     let input = Input {
         name: &sweep.name,
@@ -91,10 +90,19 @@ fn ranked(sweep: &Sweep) -> Vec<(String, f64)> {
 }
 
 #[test]
-fn choices_are_among_the_fastest_schedules_measured() {
+fn choices_for_an_h200_are_among_the_fastest_schedules_measured() {
+    check_choices(include_str!("data/sweep-h200.jsonl"), "sm_90a");
+}
+
+#[test]
+fn choices_for_an_h100_are_among_the_fastest_schedules_measured() {
+    check_choices(include_str!("data/sweep-h100.jsonl"), "sm_90a-h100");
+}
+
+fn check_choices(data: &str, target: &str) {
     let shown = std::env::var("NORMA_REGRET_OF").unwrap_or_default();
-    let sweeps = sweeps();
-    let ranked: Vec<_> = sweeps.par_iter().map(ranked).collect();
+    let sweeps = sweeps(data);
+    let ranked: Vec<_> = sweeps.par_iter().map(|sweep| ranked(sweep, target)).collect();
     let mut slower = Vec::new();
     let mut unknown = Vec::new();
     for (sweep, ranked) in sweeps.iter().zip(&ranked) {

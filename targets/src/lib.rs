@@ -2,9 +2,9 @@
 //!
 //! Limits per compute capability are from the CUDA C++ Programming Guide 13.0, "Technical Specifications per
 //! Compute Capability" and "Shared Memory"; which instruction needs which `sm_` is from the PTX ISA 9.0;
-//! sizes of a typical part are from NVIDIA's data sheets (A100 80GB SXM, L40S, H200 SXM, B200, B300, RTX
-//! 5090). Schedule selection may use a typical part's figures to compare candidates; correctness never
-//! depends on them.
+//! sizes of parts are from NVIDIA's data sheets (A100 80GB SXM, L40S, H200 SXM, H100 SXM, B200, B300, RTX
+//! 5090). Schedule selection may use a part's figures to compare candidates; correctness never depends on
+//! them.
 
 use std::fmt;
 
@@ -68,7 +68,8 @@ impl fmt::Display for Feature {
 /// One row of the table.
 #[derive(Debug, PartialEq)]
 pub struct Target {
-    /// The name, as in `--target` and as LLVM and ptxas spell it.
+    /// The name, as in `--target`: that of the architecture, and behind a hyphen that of a part whose memory wants other schedules than
+    /// the typical part's.
     pub name: &'static str,
     /// The PTX ISA that is generated, as LLVM's feature string: the oldest that has all this target's
     /// features.
@@ -95,7 +96,7 @@ pub struct Target {
     pub cluster_size: u32,
     /// The most CTAs of a cluster when the kernel opts in to a non-portable size.
     pub cluster_size_non_portable: u32,
-    /// The typical part.
+    /// The part, for an architecture's own name the typical one.
     pub part: Part,
     features: &'static [&'static [Feature]],
 }
@@ -111,8 +112,8 @@ pub struct Part {
     pub l2_bytes: u64,
     /// The bandwidth of its memory by the data sheet, in bytes a second.
     pub bandwidth: f64,
-    /// The part of that bandwidth that a large copy reaches: 4300 of 4800 GB/s measured on an H200, and the
-    /// same share assumed for the others.
+    /// The part of that bandwidth that a large copy reaches: 4300 of 4800 GB/s measured on an H200, 3000 of
+    /// 3350 on an H100, and the H200's share assumed for the others.
     pub copy_efficiency: f64,
 }
 
@@ -166,6 +167,7 @@ pub const LONGEST_OF_TENSOR_MAP: i64 = i32::MAX as i64;
 const KIB: u32 = 1024;
 const MIB: u64 = 1024 * 1024;
 const H200_COPY_EFFICIENCY: f64 = 4300.0 / 4800.0;
+const H100_COPY_EFFICIENCY: f64 = 3000.0 / 3350.0;
 
 const AMPERE: &[Feature] = &[Feature::CpAsync, Feature::Mbarrier, Feature::ReduxInteger];
 const ADA: &[Feature] = &[Feature::ConvertF8];
@@ -266,6 +268,16 @@ pub const TARGETS: &[Target] = &[
     },
     SM_90A,
     Target {
+        name: "sm_90a-h100",
+        part: Part {
+            name: "H100 SXM",
+            bandwidth: 3.35e12,
+            copy_efficiency: H100_COPY_EFFICIENCY,
+            ..SM_90A.part
+        },
+        ..SM_90A
+    },
+    Target {
         name: "sm_100a",
         // 8.8 is the first with 256-bit global accesses.
         ptx_feature: "+ptx88",
@@ -362,6 +374,23 @@ impl Target {
             })
     }
 
+    /// The architecture, as LLVM and ptxas spell it.
+    pub fn architecture(&self) -> &'static str {
+        self.name
+            .split_once('-')
+            .map_or(self.name, |(architecture, _)| architecture)
+    }
+
+    /// The target of an architecture whose part's memory is nearest to a device's, whose bandwidth is in bytes a second; `None` for an
+    /// architecture that the table lacks.
+    pub fn of_device(architecture: &str, bandwidth: f64) -> Option<&'static Self> {
+        let of_architecture = TARGETS
+            .iter()
+            .filter(|target| target.architecture() == architecture);
+        let distance = |target: &Self| (target.part.bandwidth / bandwidth).ln().abs();
+        of_architecture.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
     /// The names of all targets, for messages.
     pub fn names() -> String {
         TARGETS
@@ -395,7 +424,7 @@ impl Target {
     /// Whether a driver compiles this target's PTX for later devices too. The PTX of targets with a suffix runs on their own
     /// devices only (PTX ISA, `.target`).
     pub fn has_portable_ptx(&self) -> bool {
-        self.name.ends_with(|last: char| last.is_ascii_digit())
+        self.architecture().ends_with(|last: char| last.is_ascii_digit())
     }
 
     /// Whether this target has a feature.
@@ -405,11 +434,11 @@ impl Target {
             .any(|generation| generation.contains(&feature))
     }
 
-    /// The names of the targets that have a feature, for messages.
+    /// The names of the architectures that have a feature, for messages.
     pub fn names_with(feature: Feature) -> String {
         let names: Vec<_> = TARGETS
             .iter()
-            .filter(|target| target.has(feature))
+            .filter(|target| target.has(feature) && target.name == target.architecture())
             .map(|target| target.name)
             .collect();
         names.join(", ")
@@ -437,8 +466,31 @@ mod tests {
         let message = Target::parse("sm_70").unwrap_err().to_string();
         assert_eq!(
             message,
-            "unknown target 'sm_70', expected one of sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a"
+            "unknown target 'sm_70', expected one of sm_80, sm_89, sm_90a, sm_90a-h100, sm_100a, sm_103a, sm_120a"
         );
+    }
+
+    #[test]
+    fn a_device_has_the_target_whose_memory_is_nearest() {
+        let of_h100 = Target::of_device("sm_90a", 3.352e12).map(|target| target.name);
+        assert_eq!(of_h100, Some("sm_90a-h100"));
+        let of_h200 = Target::of_device("sm_90a", 4.917e12).map(|target| target.name);
+        assert_eq!(of_h200, Some("sm_90a"));
+        assert_eq!(
+            Target::of_device("sm_90a", f64::NAN).map(|target| target.name),
+            Some("sm_90a")
+        );
+        assert_eq!(Target::of_device("sm_90", 3.352e12), None);
+    }
+
+    #[test]
+    fn parts_of_an_architecture_have_its_instructions_and_limits() {
+        for target in TARGETS {
+            let own = Target::parse(target.architecture()).unwrap();
+            let (mut as_own, part) = (Target { ..*target }, &own.part);
+            (as_own.name, as_own.part) = (own.name, Part { ..*part });
+            assert_eq!(&as_own, own);
+        }
     }
 
     #[test]

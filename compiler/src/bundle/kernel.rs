@@ -111,7 +111,7 @@ pub(super) fn describe(
         cubin: cubin_name(module, target),
         module: keeps_text.then(|| module_name(module, target)),
         ptx: keeps_ptx.then(|| ptx_name(module, target)),
-        target: target.name.to_owned(),
+        target: target.architecture().to_owned(),
         symbols: Vec::new(),
         when: launch
             .when

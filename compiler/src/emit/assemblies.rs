@@ -27,7 +27,11 @@ impl Assemblies {
     ///
     /// As [`Assembler::locate`] and [`Assembler::assemble`]; what failed is tried again by the next caller, whose message has its own name.
     pub fn assemble(&self, ptx: &str, name: &str, options: &CompileOptions) -> Result<Cubin> {
-        let place = self.place((options.ptxas.clone(), options.target.name, ptx.to_owned()));
+        let place = self.place((
+            options.ptxas.clone(),
+            options.target.architecture(),
+            ptx.to_owned(),
+        ));
         // A place is complete or empty whenever it is unlocked, also after a panic.
         let mut cubin = place.lock().unwrap_or_else(PoisonError::into_inner);
         match &*cubin {

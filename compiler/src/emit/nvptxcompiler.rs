@@ -89,12 +89,15 @@ pub(super) fn assemble(ptx: &str, name: &str, target: &Target) -> Result<(Vec<u8
     let internal = |what: &str| Error::internal(format!("the PTX compiler library {what} for '{name}'"));
     let text =
         CString::new(ptx).map_err(|_| Error::user(format!("the PTX of '{name}' contains a NUL byte")))?;
-    let options = [format!("--gpu-name={}", target.name), "--verbose".to_owned()]
-        .into_iter()
-        .chain(line_info(ptx).map(str::to_owned))
-        .map(CString::new)
-        .collect::<std::result::Result<Vec<_>, _>>()
-        .map_err(|_| internal("cannot take an option"))?;
+    let options = [
+        format!("--gpu-name={}", target.architecture()),
+        "--verbose".to_owned(),
+    ]
+    .into_iter()
+    .chain(line_info(ptx).map(str::to_owned))
+    .map(CString::new)
+    .collect::<std::result::Result<Vec<_>, _>>()
+    .map_err(|_| internal("cannot take an option"))?;
     let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
 
     let mut handle = ptr::null_mut();

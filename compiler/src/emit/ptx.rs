@@ -25,7 +25,7 @@ pub fn target_machine(target: &Target) -> Result<TargetMachine> {
         .map_err(|message| Error::internal("LLVM has no NVPTX backend").note(message.to_string_lossy()))?
         .create_target_machine(
             &triple,
-            target.name,
+            target.architecture(),
             target.ptx_feature,
             OptimizationLevel::Aggressive,
             RelocMode::Default,

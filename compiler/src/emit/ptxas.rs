@@ -150,7 +150,7 @@ impl Ptxas {
         fs::write(&input, ptx).map_err(failed)?;
         let output = Command::new(&self.path)
             .args([
-                format!("--gpu-name={}", target.name).as_ref(),
+                format!("--gpu-name={}", target.architecture()).as_ref(),
                 OsStr::new("--verbose"),
                 "--output-file".as_ref(),
             ])

@@ -30,6 +30,7 @@ use norma_targets::Target;
 
 use super::{facts::Facts, mapping::Mapping};
 use candidate::Candidate;
+pub(super) use candidate::relative_bandwidth;
 use kernel::Kernel;
 pub use launches::staged_us;
 pub use measured::{KERNEL_US, RUN};
@@ -97,11 +98,12 @@ const fn term_of_sectors(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> T
 }
 
 /// The terms that are shares of the copy's time.
-const TERMS: [Term; 22] = [
+const TERMS: [Term; 23] = [
     term("loads in flight", latency::loads_in_flight),
     term("loads in a row", latency::loads_in_a_row),
     term("stores between loads", latency::stores_between_loads),
     term("crowded rings", latency::crowded_rings),
+    term("small tiles of rings", latency::small_tiles_of_rings),
     term_of_sectors("lifetimes", waiting::lifetimes),
     term("few warps", waiting::few_warps),
     term("few registers", registers::few_registers),

@@ -9,15 +9,16 @@ use norma_dialects::norm::{CopyMechanism, Level};
 use norma_targets::{Feature, SHARED_OF_CTA, THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
+    cost,
     facts::{Facts, Use},
     mapping::Mapping,
     rows_in_shared_memory::{bytes, copied},
     spread::{Spread, spreads},
 };
 
-/// Bytes that the rings on an SM should keep in flight: RMSNorm's gradient at 16384 x 4096 reached 3997 GB/s with 96 KB, 3955 with
-/// 128 KB and 3800 with 64 KB (H200).
-const BYTES_IN_FLIGHT: u64 = 96 * 1024;
+/// Bytes that the rings on an SM of an H200 should keep in flight: RMSNorm's gradient at 16384 x 4096 reached 3997 GB/s with 96 KB, 3955
+/// with 128 KB and 3800 with 64 KB. An SM of an H100 has 0.7 times the bandwidth: 2977 with 64 KB, 2859 with 96 KB.
+const BYTES_IN_FLIGHT: f64 = 96.0 * 1024.0;
 
 /// The most elements of a tile in one thread. With 64, the f32 accumulators of the walk spilled (ptxas 13.0); LayerNorm's gradient
 /// takes 168 registers with 40.
@@ -71,7 +72,8 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     let mut ringed = bulk.or_else(|| by(CopyMechanism::CpAsync).filter(|_| target.has(Feature::CpAsync)))?;
     let stage = bytes(facts, &ringed);
     let on_sm = (stage * ctas).max(1);
-    let stages = ((BYTES_IN_FLIGHT + on_sm / 2) / on_sm).max(2);
+    let needed = (BYTES_IN_FLIGHT * cost::relative_bandwidth(target)) as u64;
+    let stages = ((needed + on_sm / 2) / on_sm).max(2);
     let of_cta = stages * stage + bytes_at_end(facts, &dims, walk);
     let taken = (of_cta + u64::from(SHARED_OF_CTA)) * ctas;
     if taken > u64::from(target.shared_per_sm) || of_cta > u64::from(target.shared_per_cta) {

@@ -126,7 +126,7 @@ impl<'a> Candidate<'a> {
 
     /// Bytes in flight that an SM of the target needs: [`BYTES_IN_FLIGHT`], scaled by the bandwidth of an SM relative to an H200's.
     pub(super) fn needed(&self) -> f64 {
-        BYTES_IN_FLIGHT * bandwidth_per_sm(self.target) / bandwidth_per_sm(&SM_90A)
+        BYTES_IN_FLIGHT * relative_bandwidth(self.target)
     }
 }
 
@@ -152,6 +152,12 @@ pub(super) fn by_shared_memory(mapped: &Mapped<'_>, target: &Target) -> u64 {
         0 => u64::MAX,
         bytes => u64::from(target.shared_per_sm) / (bytes + u64::from(SHARED_OF_CTA)),
     }
+}
+
+/// The bandwidth of an SM relative to an H200's, to which the bytes that an SM must have in flight are proportional: the latency of memory
+/// is about the same (Little's law).
+pub(in crate::schedule) fn relative_bandwidth(target: &Target) -> f64 {
+    bandwidth_per_sm(target) / bandwidth_per_sm(&SM_90A)
 }
 
 pub(super) fn bandwidth_per_sm(target: &Target) -> f64 {

@@ -1,6 +1,9 @@
 //! Terms of latency that is not hidden, in per cent of a copy's time.
 
-use super::{candidate::Candidate, measured::*};
+use super::{
+    candidate::{Candidate, relative_bandwidth},
+    measured::*,
+};
 
 /// Loads in flight: a loss that is inversely proportional to the bytes in flight on an SM, and the latency of reads that these
 /// bytes do not cover (Little's law). Steps that reduce what they hold wait for their loads each time, unless a ring brings the
@@ -74,10 +77,26 @@ pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
     serial * candidate.mapped.further_loads() + ahead
 }
 
+/// Small tiles of rings: memory switches between reads and writes more often, the fewer bytes a CTA, or a cluster, reads in a step.
+pub(super) fn small_tiles_of_rings(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    match mapped.ring_bytes().filter(|_| mapped.walks_through_rings()) {
+        Some(bytes) => {
+            let of_cta = bytes as f64 / mapped.mapping.stages as f64;
+            let of_tile = of_cta * mapped.mapping.ctas_per_cluster() as f64;
+            RING_TILE * (RING_TILE_BYTES / of_tile).log2().max(0.0)
+        }
+        None => 0.0,
+    }
+}
+
 /// Crowded rings: more bytes under way than a walk through rings needs make memory switch between reads and writes less favourably.
 pub(super) fn crowded_rings(candidate: &Candidate<'_>) -> f64 {
     match candidate.mapped.walks_through_rings() {
-        true => RING_CROWDED * (candidate.in_flight() / RING_BYTES - 1.0).max(0.0),
+        true => {
+            let most = RING_BYTES * relative_bandwidth(candidate.target);
+            RING_CROWDED * (candidate.in_flight() / most - 1.0).max(0.0)
+        }
         false => 0.0,
     }
 }
