@@ -115,8 +115,8 @@ impl Package {
                     Some(_) => {
                         return Err(PackageError::Different {
                             name: function.name.clone(),
-                            target: bundle.manifest.target.clone(),
-                            first: bundles[0].manifest.target.clone(),
+                            target: bundle.manifest.target_name().to_owned(),
+                            first: bundles[0].manifest.target_name().to_owned(),
                         });
                     }
                 }
@@ -155,7 +155,7 @@ impl Package {
 /// The files of a bundle with one function for one target, without the parts that only people and tests read. The names of code
 /// contain a hash of the content, as in a bundle's folder, so that the runtime finds damage.
 fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u8>>, PackageError> {
-    let target = &bundle.manifest.target;
+    let target = bundle.manifest.target_name();
     let mut manifest = bundle.manifest.clone();
     manifest.functions.retain(|other| other.name == function);
     manifest.manifest_version = Manifest::version_of(&manifest.functions);
@@ -176,7 +176,7 @@ fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u
                 .cubins
                 .get(&kernel.cubin)
                 .ok_or_else(|| PackageError::File {
-                    target: target.clone(),
+                    target: target.to_owned(),
                     file: kernel.cubin.clone(),
                 })?;
             kernel.cubin = content::hashed_name(&kernel.cubin, bytes);

@@ -22,6 +22,6 @@ pub use cubin::Cubin;
 pub use definition::Definition;
 pub use element::Element;
 pub use expression::Expression;
-pub use manifest::Manifest;
+pub use manifest::{Manifest, Part};
 pub use program::Program;
 pub use scalar_op::ScalarOp;

@@ -68,11 +68,25 @@ pub struct Manifest {
     pub producer: String,
     /// The architecture the cubins are for, such as `sm_90a`.
     pub target: String,
+    /// The part that the kernels were scheduled for; absent in bundles of older compilers. They run on every part of the architecture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// The functions that can be launched.
     pub functions: Vec<Function>,
     /// The functions that several devices compute together; each consists of several of [`Self::functions`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sharded: Vec<Sharded>,
+}
+
+/// A part of an architecture, such as the H100 SXM, by which a launcher chooses among bundles for the same architecture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// The compiler's name for the architecture with this part, such as `sm_90a-h100`, which is also that of the bundle's folder.
+    pub target: String,
+    /// The bandwidth of its memory, in bytes a second.
+    pub bandwidth: u64,
 }
 
 /// One compiled function: tensors in, tensors out, and the kernels that run in order on one stream.
@@ -416,6 +430,11 @@ pub fn directory_for(root: &Path, target: &str, target_count: usize) -> PathBuf 
 }
 
 impl Manifest {
+    /// The name of the target as the compiler knows it: that of the part if there is one, else the architecture's.
+    pub fn target_name(&self) -> &str {
+        self.part.as_ref().map_or(&self.target, |part| &part.target)
+    }
+
     /// Loads and checks `directory/manifest.json`.
     ///
     /// # Errors

@@ -187,6 +187,11 @@ pub fn assemble(
         manifest_version: Manifest::version_of(&functions),
         producer: concat!("norma ", env!("CARGO_PKG_VERSION")).to_owned(),
         target: target.architecture().to_owned(),
+        part: Some(norma_bundle::Part {
+            name: target.part.name.to_owned(),
+            target: target.name.to_owned(),
+            bandwidth: target.part.bandwidth as u64,
+        }),
         functions,
         sharded,
     };

@@ -71,9 +71,9 @@ impl Bundle {
         let mut targets: Vec<TargetBundle> = Vec::with_capacity(nested.len());
         for folder in &nested {
             let manifest = Manifest::load(folder)?;
-            let target = &manifest.target;
+            let target = manifest.target_name();
             let mut others = targets.iter().zip(&nested);
-            if let Some((_, other)) = others.find(|(other, _)| other.manifest.target == *target) {
+            if let Some((_, other)) = others.find(|(other, _)| other.manifest.target_name() == target) {
                 return Err(Error::Bundle(format!(
                     "expected the folder of one bundle, got one with several for {target}, '{}' and '{}'",
                     other.display(),
@@ -137,20 +137,23 @@ impl Bundle {
         &self.targets
     }
 
-    /// Selects the files for a device: those of the closest architecture, or PTX if no cubin fits and [`Bundle::allow_ptx`]
-    /// allows it.
+    /// Selects the files for a device: those of the closest architecture, scheduled for the part whose memory is nearest to the device's;
+    /// or PTX if no cubin fits and [`Bundle::allow_ptx`] allows it.
     ///
     /// # Errors
     /// Nothing fits the device; the error lists the targets.
     pub fn select(&self, device: &Device) -> Result<Selected<'_>, Error> {
-        let found = self.find(device.capability);
+        let found = self.find(device.capability, device.bandwidth);
         found.ok_or_else(|| self.unfit(device.capability, &device.name))
     }
 
-    fn find(&self, capability: (u32, u32)) -> Option<Selected<'_>> {
+    fn find(&self, capability: (u32, u32), bandwidth: Option<u64>) -> Option<Selected<'_>> {
         let of = |name: &str, is_ptx| {
-            let mut targets = self.targets.iter();
-            let target = targets.find(|bundle| bundle.manifest.target == name)?;
+            let targets = self
+                .targets
+                .iter()
+                .filter(|bundle| bundle.manifest.target == name);
+            let target = targets.min_by(|a, b| a.distance(bandwidth).total_cmp(&b.distance(bandwidth)))?;
             Some(Selected { target, is_ptx })
         };
         let names = self.targets.iter().map(|bundle| bundle.manifest.target.as_str());
@@ -167,7 +170,7 @@ impl Bundle {
 
     /// The error for a device that nothing in the bundle fits.
     fn unfit(&self, capability: (u32, u32), device: &str) -> Error {
-        let targets = self.targets.iter().map(|bundle| bundle.manifest.target.as_str());
+        let targets = self.targets.iter().map(|bundle| bundle.manifest.target_name());
         let targets: Vec<_> = targets.collect();
         let (major, minor) = capability;
         let hint = self.ptx_for(capability).map(|target| {
@@ -182,6 +185,16 @@ impl Bundle {
 }
 
 impl TargetBundle {
+    /// How far the bandwidth of the part that it was scheduled for is from a device's: the logarithm of their ratio. A bundle that names
+    /// no part is further away than all others; where the device's bandwidth is not known, all that name one are equally far.
+    fn distance(&self, bandwidth: Option<u64>) -> f64 {
+        match (&self.manifest.part, bandwidth) {
+            (None, _) => f64::INFINITY,
+            (Some(_), None) => 0.0,
+            (Some(part), Some(bandwidth)) => (part.bandwidth as f64 / bandwidth as f64).ln().abs(),
+        }
+    }
+
     /// Whether all kernels have PTX.
     fn has_ptx(&self) -> bool {
         let mut kernels = self
@@ -266,7 +279,41 @@ mod tests {
     const CUBIN: &[u8] = include_bytes!("../../bundle/testdata/scale.sm_90a.cubin");
 
     fn target_for(bundle: &Bundle, capability: (u32, u32)) -> String {
-        bundle.find(capability).unwrap().target.manifest.target.clone()
+        bundle
+            .find(capability, None)
+            .unwrap()
+            .target
+            .manifest
+            .target
+            .clone()
+    }
+
+    #[test]
+    fn the_part_with_the_nearest_memory_is_chosen() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, bandwidth: Option<u64>| {
+            let mut manifest = Manifest::parse(RMS_NORM, Path::new("rms_norm.json")).unwrap();
+            manifest.part = bandwidth.map(|bandwidth| norma_bundle::Part {
+                name: name.to_owned(),
+                target: name.to_owned(),
+                bandwidth,
+            });
+            let directory = root.path().join(name);
+            fs::create_dir(&directory).unwrap();
+            fs::write(directory.join(FILE_NAME), manifest.to_json().unwrap()).unwrap();
+        };
+        write("sm_90a", Some(4_800_000_000_000));
+        write("sm_90a-h100", Some(3_350_000_000_000));
+        write("older", None);
+        let bundle = Bundle::open(root.path()).unwrap();
+        let chosen = |bandwidth: Option<u64>| {
+            let found = bundle.find((9, 0), bandwidth).unwrap();
+            found.target.manifest.target_name().to_owned()
+        };
+        assert_eq!(chosen(Some(3_352_000_000_000)), "sm_90a-h100");
+        assert_eq!(chosen(Some(4_917_000_000_000)), "sm_90a");
+        assert_eq!(chosen(Some(2_000_000_000_000)), "sm_90a-h100");
+        assert_eq!(chosen(None), "sm_90a");
     }
 
     #[test]
@@ -281,7 +328,7 @@ mod tests {
         assert_eq!(bundle.targets().len(), 2);
         assert_eq!(target_for(&bundle, (9, 0)), "sm_90a");
         assert_eq!(target_for(&bundle, (8, 6)), "sm_80");
-        assert!(bundle.find((10, 0)).is_none());
+        assert!(bundle.find((10, 0), None).is_none());
         assert_eq!(
             bundle.unfit((10, 0), "B200").to_string(),
             "the bundle is for sm_80, sm_90a, the GPU is sm_100 (B200)"
@@ -318,20 +365,20 @@ mod tests {
         };
         let files = [file("sm_80", &with_ptx), file("sm_90a", SCALE)];
         let mut bundle = Bundle::from_files(files.into()).unwrap();
-        assert!(bundle.find((10, 0)).is_none());
+        assert!(bundle.find((10, 0), None).is_none());
         assert_eq!(
             bundle.unfit((10, 0), "B200").to_string(),
             "the bundle is for sm_80, sm_90a, the GPU is sm_100 (B200); it has PTX of sm_80, which runs there if whoever \
              loads the bundle allows PTX"
         );
         bundle.allow_ptx(true);
-        let fallback = bundle.find((10, 0)).unwrap();
+        let fallback = bundle.find((10, 0), None).unwrap();
         assert_eq!(
             (fallback.target.manifest.target.as_str(), fallback.is_ptx),
             ("sm_80", true)
         );
-        assert!(!bundle.find((9, 0)).unwrap().is_ptx);
-        assert!(bundle.find((7, 5)).is_none());
+        assert!(!bundle.find((9, 0), None).unwrap().is_ptx);
+        assert!(bundle.find((7, 5), None).is_none());
     }
 
     #[test]

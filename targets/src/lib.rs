@@ -102,7 +102,7 @@ pub struct Target {
 }
 
 /// The part that the figures of schedule selection and of `--explain` stand for.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
     /// Its name.
     pub name: &'static str,
@@ -487,8 +487,11 @@ mod tests {
     fn parts_of_an_architecture_have_its_instructions_and_limits() {
         for target in TARGETS {
             let own = Target::parse(target.architecture()).unwrap();
-            let (mut as_own, part) = (Target { ..*target }, &own.part);
-            (as_own.name, as_own.part) = (own.name, Part { ..*part });
+            let as_own = Target {
+                name: own.name,
+                part: own.part,
+                ..*target
+            };
             assert_eq!(&as_own, own);
         }
     }

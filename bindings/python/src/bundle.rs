@@ -25,7 +25,7 @@ impl Bundle {
         let targets = bundle
             .targets()
             .iter()
-            .map(|target| target.manifest.target.clone());
+            .map(|target| target.manifest.target_name().to_owned());
         let targets = targets.collect();
         let bundle = Arc::new(bundle);
         let mut functions = BTreeMap::new();

@@ -14,7 +14,7 @@ mod stream;
 mod view;
 
 use norma_runtime::{Device, Driver, closest_target};
-use norma_targets::TARGETS;
+use norma_targets::{TARGETS, Target};
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -28,16 +28,24 @@ mod _runtime {
     #[pymodule_export]
     use super::signature::{Framework, SignatureCache};
 
-    /// The best target for GPU `device`, such as `"sm_90a"`.
+    /// The best target for GPU `device`, such as `"sm_90a"` or, where the memory is nearer to that of a part, `"sm_90a-h100"`.
     #[pyfunction]
     #[pyo3(signature = (device = 0))]
     fn target_of_device(py: Python<'_>, device: u32) -> PyResult<&'static str> {
         let opened = py.detach(|| Device::open(&Driver::shared()?, device));
-        let capability = opened
-            .map_err(|error| error::exception(py, &error.into()))?
-            .capability;
-        let names = TARGETS.iter().map(|target| target.name);
-        closest_target(names, capability).ok_or_else(|| {
+        let Device {
+            capability,
+            bandwidth,
+            ..
+        } = opened.map_err(|error| error::exception(py, &error.into()))?;
+        let architectures = TARGETS.iter().map(Target::architecture);
+        let target = closest_target(architectures, capability).map(|architecture| match bandwidth {
+            Some(bandwidth) => {
+                Target::of_device(architecture, bandwidth as f64).map_or(architecture, |target| target.name)
+            }
+            None => architecture,
+        });
+        target.ok_or_else(|| {
             let (major, minor) = capability;
             let message =
                 format!("no target of the compiler's runs on device {device}, an sm_{major}{minor}");

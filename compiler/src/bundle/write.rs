@@ -32,7 +32,7 @@ pub fn write_all<'b>(root: &Path, bundles: impl ExactSizeIterator<Item = &'b Bun
     let count = bundles.len();
     let mut written = BTreeSet::new();
     for bundle in bundles {
-        let folder = directory_for(root, &bundle.manifest.target, count);
+        let folder = directory_for(root, bundle.manifest.target_name(), count);
         bundle.write(&folder)?;
         written.insert(folder);
     }

@@ -8,6 +8,10 @@ use super::api::{Api, Handle};
 use super::{Driver, DriverError};
 
 const DEVICE_MULTIPROCESSOR_COUNT: c_int = 16;
+/// In kHz.
+const DEVICE_MEMORY_CLOCK_RATE: c_int = 36;
+/// In bits.
+const DEVICE_MEMORY_BUS_WIDTH: c_int = 37;
 const DEVICE_COMPUTE_CAPABILITY_MAJOR: c_int = 75;
 const DEVICE_COMPUTE_CAPABILITY_MINOR: c_int = 76;
 
@@ -81,6 +85,9 @@ pub struct Device {
     pub capability: (u32, u32),
     /// The number of multiprocessors.
     pub multiprocessors: u32,
+    /// The bandwidth of its memory in bytes a second, which is twice its clock rate times the width of its bus; `None` if the driver does
+    /// not know them.
+    pub bandwidth: Option<u64>,
 }
 
 impl Device {
@@ -121,6 +128,9 @@ impl Device {
             attribute(DEVICE_COMPUTE_CAPABILITY_MINOR)?,
         );
         let multiprocessors = attribute(DEVICE_MULTIPROCESSOR_COUNT)?;
+        let clock_khz = attribute(DEVICE_MEMORY_CLOCK_RATE).unwrap_or(0);
+        let bus_bits = attribute(DEVICE_MEMORY_BUS_WIDTH).unwrap_or(0);
+        let bandwidth = 2000 * u64::from(clock_khz) * (u64::from(bus_bits) / 8);
         let mut handle = Handle::NULL;
         // SAFETY: the out-pointer is valid for the call.
         let retained = unsafe { (api.context_retain)(&mut handle, device) };
@@ -136,6 +146,7 @@ impl Device {
             name,
             capability,
             multiprocessors,
+            bandwidth: (bandwidth > 0).then_some(bandwidth),
         })
     }
 

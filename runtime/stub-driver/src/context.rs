@@ -78,6 +78,16 @@ pub(crate) unsafe extern "C" fn cuDeviceGetName(out: *mut c_char, length: c_int,
     SUCCESS
 }
 
+/// The width of the memory's bus, in bits: an H200's.
+const MEMORY_BUS_BITS: c_int = 6144;
+
+/// The memory clock in kHz from the environment; an H200's if it is not set.
+fn memory_clock() -> c_int {
+    const OF_H200: c_int = 3_201_000;
+    let clock = env::var("NORMA_STUB_MEMORY_CLOCK").ok();
+    clock.and_then(|clock| clock.parse().ok()).unwrap_or(OF_H200)
+}
+
 /// The compute capability from the environment.
 fn capability() -> (c_int, c_int) {
     let told = env::var("NORMA_STUB_CAPABILITY").unwrap_or_default();
@@ -95,6 +105,8 @@ pub(crate) unsafe extern "C" fn cuDeviceGetAttribute(
 ) -> Status {
     let value = match which {
         16 => MULTIPROCESSORS as c_int,
+        36 => memory_clock(),
+        37 => MEMORY_BUS_BITS,
         75 => capability().0,
         76 => capability().1,
         _ => return INVALID_VALUE,

@@ -4,7 +4,7 @@
 //! was requested, captures) and recorded with its parameters, of which it reads as many bytes as the cubin declares. Rust
 //! tests call it in process ([`function`], [`launches`]). Other programs load it as `libcuda.so.1`, and it writes a line for
 //! each launch to the file that `NORMA_STUB_LOG` names. `NORMA_STUB_CAPABILITY` sets the compute capability of its devices;
-//! the default is `9.0`.
+//! the default is `9.0`. `NORMA_STUB_MEMORY_CLOCK` sets the clock of their memory in kHz; the default is an H200's.
 //!
 //! Every `extern "C"` function here is one of `cuda.h`, with its name and contract: pointers are valid for what the function
 //! reads and writes, and handles are those that the stand-in returned.

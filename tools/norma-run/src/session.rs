@@ -70,7 +70,7 @@ fn one(
     Ok(Report {
         function: problem.function.name.clone(),
         devices: None,
-        target: target.manifest.target.clone(),
+        target: target.manifest.target_name().to_owned(),
         device: device.name.clone(),
         sizes: problem.sizes.clone(),
         kernels: problem.function.kernels.iter().map(KernelSummary::of).collect(),
@@ -95,7 +95,7 @@ fn sharded(
     Ok(Report {
         function: problem.whole.function.name.clone(),
         devices: Some(problem.devices()),
-        target: target.manifest.target.clone(),
+        target: target.manifest.target_name().to_owned(),
         device: device.name.clone(),
         sizes: problem.whole.sizes.clone(),
         kernels: kernels.map(KernelSummary::of).collect(),

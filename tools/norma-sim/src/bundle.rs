@@ -109,7 +109,7 @@ impl Bundle {
     /// # Errors
     /// The target is not in the target table.
     pub fn target(&self) -> Result<&'static Target, Error> {
-        Target::parse(&self.manifest.target).map_err(|error| Error::Request(error.to_string()))
+        Target::parse(self.manifest.target_name()).map_err(|error| Error::Request(error.to_string()))
     }
 
     /// The module that contains a kernel.

@@ -31,7 +31,8 @@ def use_bundles(folder: str | os.PathLike[str]) -> None:
     """Makes :func:`norma.compile` and the ops of :mod:`norma.torch` look for bundles in this folder before they look for a compiler.
 
     The folder is a bundle, or contains bundles, each with a folder for each target or without; a folder that is given later comes
-    first. A bundle is used for a program of exactly its text, options and target, whichever version of the compiler made it.
+    first. A bundle is used for a program of exactly its text, options and target, whichever version of the compiler made it; where none is
+    for the part of a target, such as ``"sm_90a-h100"``, one for its architecture is used, which runs there too.
 
     Raises:
         BundleError: the folder contains no bundle, or a manifest in it cannot be read.
@@ -52,14 +53,16 @@ def use_bundles(folder: str | os.PathLike[str]) -> None:
 def find(request: Request) -> Bundle | None:
     """The bundle of a request in the folders that are used; ``None`` if one of its targets is missing."""
     text = hashlib.sha256(request.source.encode()).hexdigest()
+    options = [f"--schedule={schedule}" for schedule in request.schedules]
+    if request.by_size:
+        options.append("--by-size")
+    if request.batch_invariant:
+        options.append("--batch-invariant")
     folders = {}
     for target in request.targets:
-        options = [f"--target={target}", *(f"--schedule={schedule}" for schedule in request.schedules)]
-        if request.by_size:
-            options.append("--by-size")
-        if request.batch_invariant:
-            options.append("--batch-invariant")
-        folder = _known.get((text, tuple(options)))
+        architecture, _, _ = target.partition("-")
+        found = (_known.get((text, (f"--target={name}", *options))) for name in (target, architecture))
+        folder = next((folder for folder in found if folder is not None), None)
         if folder is None:
             return None
         folders[target] = folder

@@ -44,7 +44,7 @@ pub fn run(options: &Options, diagnostics: &mut String) -> Result<MutantsSession
     bar.finish_and_clear();
     Ok(MutantsSession {
         function: function.name.clone(),
-        target: bundle.manifest.target.clone(),
+        target: bundle.manifest.target_name().to_owned(),
         sizes: problem.sizes.clone(),
         mutants,
     })

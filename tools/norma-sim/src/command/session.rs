@@ -70,7 +70,7 @@ pub fn run(options: &Options, diagnostics: &mut String) -> Result<Session, Error
     Ok(Session {
         function: function.name.clone(),
         devices,
-        target: bundle.manifest.target.clone(),
+        target: bundle.manifest.target_name().to_owned(),
         sizes: problem.sizes.clone(),
         judgement,
         agreements,
