@@ -321,6 +321,11 @@ def test_a_bundle_is_used_for_its_text_options_and_target_only(ahead_of_time):
             norma.compile(source, **options)
 
 
+def test_a_bundle_for_an_architecture_is_used_for_its_parts(ahead_of_time):
+    norma.use_bundles(ahead_of_time("--target", "sm_90a"))
+    assert norma.compile(SOURCE, target="sm_90a-h100").targets == ["sm_90a"]
+
+
 def test_a_bundle_of_a_folder_that_is_used_comes_before_the_compiler(ahead_of_time, counted, monkeypatch):
     counting = os.environ["NORMA_NORMAC"]
     folder = ahead_of_time("--target", "sm_90a")

@@ -6,7 +6,7 @@
 // HELP:     --target
 // HELP:     Levels:
 // HELP:       tensor
-// HELP:     Targets: sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a
+// HELP:     Targets: sm_80, sm_89, sm_90a, sm_90a-h100, sm_100a, sm_103a, sm_120a
 // HELP:     Exit status:
 
 // RUN: bash -c 'normac %s --no-such-flag; test $? = 2' 2>&1 | FileCheck %s --check-prefix=FLAG
@@ -16,7 +16,7 @@
 // RUN: bash -c 'normac %s; test $? = 2' 2>&1 | FileCheck %s --check-prefix=NO-OUTPUT
 // NO-OUTPUT: --output <DIR>
 // RUN: bash -c 'normac %s --target=sm_70 -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=TARGET
-// TARGET: unknown target 'sm_70', expected one of sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a
+// TARGET: unknown target 'sm_70', expected one of sm_80, sm_89, sm_90a, sm_90a-h100, sm_100a, sm_103a, sm_120a
 // RUN: bash -c 'normac %s --target=sm_90 -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=SUFFIX
 // SUFFIX: ask for 'sm_90a'
 // RUN: bash -c 'normac %s --emit=assembly; test $? = 2' 2>&1 | FileCheck %s --check-prefix=LEVEL
