@@ -56,7 +56,10 @@ fn a_kernel_becomes_a_cubin_for_every_target() {
     let module = module.body().first_operation().unwrap();
     for target in TARGETS {
         let ptx = emit(module, target).unwrap();
-        assert!(ptx.contains(&format!(".target {}", target.name)), "{ptx}");
+        assert!(
+            ptx.contains(&format!(".target {}", target.architecture())),
+            "{ptx}"
+        );
         let cubin = assemble(&ptx, target).unwrap();
         assert!(cubin.bytes.starts_with(b"\x7fELF"));
         assert_eq!(cubin.kernels[0].symbol, "k");

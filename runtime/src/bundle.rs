@@ -304,7 +304,6 @@ mod tests {
         };
         write("sm_90a", Some(4_800_000_000_000));
         write("sm_90a-h100", Some(3_350_000_000_000));
-        write("older", None);
         let bundle = Bundle::open(root.path()).unwrap();
         let chosen = |bandwidth: Option<u64>| {
             let found = bundle.find((9, 0), bandwidth).unwrap();

@@ -38,7 +38,7 @@ fn a_bad_command_line_exits_2() {
         (&["--size", "m"][..], "expected NAME=VALUE, got 'm'"),
         (
             &["--size", "m=four"][..],
-            "expected a number after 'm=', got 'four'",
+            "expected a whole number after 'm=', got 'four'",
         ),
         (&[][..], "leaves size 'm' open: pass --size m=N"),
         (

@@ -70,10 +70,10 @@ mod tests {
         "results": {"args": [[{"def": "F"}, "y"]]}, "regions": {"args": []}, "successors": {"args": []}, "traits": [],
         "shapes": {"args": []}, "usual": []
       },
-      "F": {"!superclasses": ["TypeConstraint"], "summary": "ranked tensor of f16 or f32 of 16-bit float or 32-bit float values"},
+      "F": {"!superclasses": ["TypeConstraint"], "summary": "ranked tensor of f16 or f32"},
       "OptF": {"!superclasses": ["TypeConstraint", "Optional"],
-               "summary": "ranked tensor of f16 or f32 of 16-bit float or 32-bit float values"},
-      "I": {"!superclasses": ["TypeConstraint"], "summary": "ranked tensor of i64 of 64-bit signless integer values"},
+               "summary": "ranked tensor of f16 or f32"},
+      "I": {"!superclasses": ["TypeConstraint"], "summary": "ranked tensor of i64"},
       "Kind": {"!superclasses": ["AttrConstraint", "EnumInfo"], "cppNamespace": "::mlir::norm", "className": "Kind", "summary": "",
                "storageType": "::mlir::norm::KindAttr", "enumerants": [{"def": "Sum"}, {"def": "Most"}]},
       "Sum": {"symbol": "Sum", "str": "sum", "value": 0},
