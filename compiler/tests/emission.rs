@@ -35,7 +35,7 @@ fn emit(module: OperationRef, target: &Target) -> Result<String> {
     let llvm = LlvmContext::new();
     let machine = ptx::target_machine(target)?;
     let translated = llvm.translate(module, "m", &machine)?;
-    llvm.optimize(&translated, &machine)?;
+    llvm.optimize(&translated, &machine, target)?;
     ptx::generate(&llvm, &translated, &machine)
 }
 

@@ -251,7 +251,9 @@ gpu.module @m {
 // CHECK: %[[P:.*]] = llvm.getelementptr %arg0{{.*}} i8
 // CHECK: %[[L:.*]] = llvm.load %[[P]] {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xi8>
 // CHECK: %[[B:.*]] = arith.trunci %[[L]] : vector<4xi8> to vector<4xi1>
-// CHECK: %[[N:.*]] = arith.xori %[[B]]
+// CHECK: %[[E:.*]]:4 = vector.to_elements %[[B]]
+// CHECK: %[[N0:.*]] = arith.xori %[[E]]#0
+// CHECK: %[[N:.*]] = vector.from_elements %[[N0]],
 // CHECK: %[[S:.*]] = arith.extui %[[N]] : vector<4xi1> to vector<4xi8>
 // CHECK: llvm.store %[[S]]
 gpu.module @m {
@@ -261,6 +263,50 @@ gpu.module @m {
     %true = arith.constant dense<true> : tensor<128xi1, #line>
     %1 = arith.xori %0, %true : tensor<128xi1, #line>
     gl.store %1, %y at affine_map<(n) -> (n)>() vector 4 : tensor<128xi1, #line>, memref<128xi1>
+    gpu.return
+  }
+}
+
+// -----
+
+#line = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [], block = []>
+
+// An op on predicates is done element by element.
+// CHECK-LABEL: llvm.func @predicates
+// CHECK: arith.cmpf ogt, %{{.*}}, %{{.*}} : f32
+// CHECK: arith.cmpf ogt, %{{.*}}, %{{.*}} : f32
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: %[[Y:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: vector.from_elements %{{.*}}, %[[Y]] : vector<2xf32>
+gpu.module @m {
+  gpu.func @predicates(%x: memref<64xf32>, %y: memref<64xf32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 256)>, sizes = [], alignments = [8, 8]>} {
+    %0 = gl.load %x at affine_map<(n) -> (n)>() vector 2 : memref<64xf32> -> tensor<64xf32, #line>
+    %zero = arith.constant dense<0.0> : tensor<64xf32, #line>
+    %1 = arith.cmpf ogt, %0, %zero : tensor<64xf32, #line>
+    %2 = arith.select %1, %0, %zero : tensor<64xi1, #line>, tensor<64xf32, #line>
+    gl.store %2, %y at affine_map<(n) -> (n)>() vector 2 : tensor<64xf32, #line>, memref<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#line = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [], block = []>
+
+// f32 become floats of 16 bits in pairs, the later one in the high half.
+// CHECK-LABEL: llvm.func @halves
+// CHECK: %[[FLOATS:.*]]:2 = vector.to_elements
+// CHECK: nvvm.convert.f32x2.to.bf16x2 %[[FLOATS]]#1, %[[FLOATS]]#0 {rnd = #nvvm.fp_rnd_mode<rn>} : vector<2xbf16>
+// CHECK: nvvm.convert.f32x2.to.f16x2 %[[FLOATS]]#1, %[[FLOATS]]#0 {rnd = #nvvm.fp_rnd_mode<rn>} : vector<2xf16>
+gpu.module @m {
+  gpu.func @halves(%x: memref<64xf32>, %y: memref<64xbf16>, %z: memref<64xf16>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 256)>, sizes = [], alignments = [8, 4, 4]>} {
+    %0 = gl.load %x at affine_map<(n) -> (n)>() vector 2 : memref<64xf32> -> tensor<64xf32, #line>
+    %1 = arith.truncf %0 : tensor<64xf32, #line> to tensor<64xbf16, #line>
+    %2 = arith.truncf %0 : tensor<64xf32, #line> to tensor<64xf16, #line>
+    gl.store %1, %y at affine_map<(n) -> (n)>() vector 2 : tensor<64xbf16, #line>, memref<64xbf16>
+    gl.store %2, %z at affine_map<(n) -> (n)>() vector 2 : tensor<64xf16, #line>, memref<64xf16>
     gpu.return
   }
 }

@@ -16,6 +16,7 @@ use melior::ir::OperationRef;
 
 use super::fatal;
 use crate::error::{Error, Result};
+use crate::target::{Feature, Target};
 
 /// An LLVM context that collects LLVM's error diagnostics; LLVM's default handler prints the first one and exits.
 pub struct LlvmContext {
@@ -97,14 +98,19 @@ impl LlvmContext {
         Ok(llvm)
     }
 
-    /// Runs LLVM's O3 pipeline for the machine.
+    /// Splits vectors into words, and runs LLVM's O3 pipeline for the machine.
+    ///
+    /// A word holds as many elements as one instruction computes with: two of 16 bits, or two f32 where the target has packed arithmetic
+    /// of them, else one. Until they are split, an op on all registers of a tile cannot be moved to where one of its elements is used.
     ///
     /// # Errors
     ///
     /// A failure of LLVM's own.
-    pub fn optimize(&self, module: &Module, machine: &TargetMachine) -> Result<()> {
+    pub fn optimize(&self, module: &Module, machine: &TargetMachine, target: &Target) -> Result<()> {
+        let word = if target.has(Feature::PackedF32) { 64 } else { 32 };
+        let passes = format!("function(scalarizer<min-bits={word}>),default<O3>");
         module
-            .run_passes("default<O3>", machine, PassBuilderOptions::create())
+            .run_passes(&passes, machine, PassBuilderOptions::create())
             .map_err(|message| Error::internal("LLVM's optimiser failed").note(message.to_string_lossy()))?;
         self.check("optimising")
     }

@@ -3,7 +3,8 @@
 //! Some ops differ: the attribute of a constant gets the converted type; a cast of an index, which is i64 from here on, becomes
 //! a cast between integers or nothing; conversions of 8-bit floats, which LLVM holds as integers, are in [`float8`]. Widening
 //! from bf16 is a shift and a mask: the conversion instruction takes two operations for the high half of a register (read off
-//! SASS for sm_90a).
+//! SASS for sm_90a). Narrowing to a float of 16 bits converts two elements at a time. What takes or returns predicates is done element
+//! by element: LLVM splits vectors into words, and one of 32 predicates would keep as many elements together.
 
 use melior::ir::{
     Attribute, AttributeLike, OperationRef, Type, TypeLike, ValueLike,
@@ -20,7 +21,7 @@ use crate::mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnosti
 
 use super::{
     emit::{Emit, Value},
-    float8, tile,
+    float8, packed, tile,
 };
 
 /// Lowers any elementwise op of `arith` or `math`.
@@ -59,6 +60,8 @@ pub(super) fn elementwise<'c, 'a>(
         "arith.constant" => constant(&e, op.attribute("value")?, ty)?,
         name @ ("arith.index_cast" | "arith.index_castui") => index_cast(&e, name, operands[0], ty),
         "arith.extf" if is_widening_of_bf16(operands[0].r#type(), ty) => widen_bf16(&e, operands[0], ty)?,
+        "arith.truncf" if is_narrowing_to_half(operands[0].r#type(), ty) => narrow_f32(&e, operands[0], ty)?,
+        _ if handles_predicates(operands, ty) => by_elements(&e, op, operands, ty)?,
         _ => b.rebuild(op, operands, &[ty]).result(0)?.into(),
     };
     b.replace(op, &[value]);
@@ -153,4 +156,66 @@ fn widen_bf16<'c, 'a>(
         floats.extend([low, high].map(|bits| e.b.value("arith.bitcast", &[bits], f32)));
     }
     e.pack(&floats)
+}
+
+fn is_narrowing_to_half(from: Type<'_>, to: Type<'_>) -> bool {
+    types::vector_len(from).is_multiple_of(2)
+        && types::is_f32(types::element(from))
+        && packed::is_half(types::element(to))
+}
+
+/// Element 2i becomes the low half of word i, element 2i + 1 the high half.
+fn narrow_f32<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    value: Value<'c, 'a>,
+    ty: Type<'c>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let half = types::element(ty);
+    let convert = match types::is_bf16(half) {
+        true => "nvvm.convert.f32x2.to.bf16x2",
+        false => "nvvm.convert.f32x2.to.f16x2",
+    };
+    let to_nearest = Attribute::parse(e.b.context(), "#nvvm.fp_rnd_mode<rn>")
+        .ok_or_else(|| e.internal("expected a rounding mode of nvvm"))?;
+    let pair_ty = e.vector_of(2, half)?;
+    let elements = e.elements(value).map_err(|error| e.internal(error))?;
+    let words = elements.chunks_exact(2).map(|pair| {
+        // The first operand is the high half.
+        let halves =
+            e.b.value_with(convert, &[pair[1], pair[0]], pair_ty, &[("rnd", to_nearest)]);
+        e.bitcast(halves, e.int(32))
+    });
+    Ok(e.bitcast(e.pack(&words.collect::<Vec<_>>())?, ty))
+}
+
+/// Whether an op on tiles takes or returns tiles of i1.
+fn handles_predicates(operands: &[Value<'_, '_>], result: Type<'_>) -> bool {
+    let is_of_predicates = |ty| types::is_vector(ty) && types::bit_width(types::element(ty)) == Some(1);
+    types::is_vector(result)
+        && (is_of_predicates(result) || operands.iter().any(|operand| is_of_predicates(operand.r#type())))
+}
+
+/// The same op on each element.
+fn by_elements<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    ty: Type<'c>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let count = types::vector_len(ty);
+    let of_operand = |operand: &Value<'c, 'a>| match types::is_vector(operand.r#type()) {
+        true => e.elements(*operand).map_err(|error| e.internal(error)),
+        false => Ok(vec![*operand; count]),
+    };
+    let operands = operands.iter().map(of_operand).collect::<Result<Vec<_>, _>>()?;
+    let element = types::element(ty);
+    let elements = (0..count).map(|index| {
+        let of_element = operands
+            .iter()
+            .map(|elements| elements[index])
+            .collect::<Vec<_>>();
+        let result = e.b.rebuild(op, &of_element, &[element]).result(0);
+        result.map(Into::into).map_err(|error| e.internal(error))
+    });
+    e.pack(&elements.collect::<Result<Vec<_>, _>>()?)
 }
