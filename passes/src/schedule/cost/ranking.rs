@@ -43,23 +43,38 @@ fn bounds_registers(candidate: &Candidate<'_>) -> bool {
 const BOUNDS_TRIED: u64 = 4;
 
 /// The registers of a thread that the assembler took for mappings; `None` for one that spilled. Rereads from L1 and from L2 are the
-/// same instructions with other hints, so that mappings that differ only in that take the same registers.
+/// same instructions with other hints, so that mappings that differ only in that take the same registers. Those that differ only in how
+/// many threads share a tile take about as many.
 #[derive(Clone, Debug, Default)]
 pub struct Assembled {
     /// By mapping without hints: the one that was assembled, and its registers.
     found: HashMap<Mapping, (Mapping, Option<u64>)>,
+    /// By what a single thread does: the most registers that a mapping took whose registers were not bounded.
+    of_thread: HashMap<Mapping, u64>,
 }
 
 impl Assembled {
     /// Returns what the assembler took for a mapping, if it has been asked.
-    fn get(&self, mapping: &Mapping) -> Option<&Option<u64>> {
+    fn get(&self, mapping: &Mapping) -> Option<Option<u64>> {
         // Usually nothing has been assembled yet.
         if self.found.is_empty() {
             return None;
         }
-        self.found
-            .get(&without_hints(mapping))
-            .map(|(_, registers)| registers)
+        let (_, registers) = self.found.get(&without_hints(mapping))?;
+        Some(*registers)
+    }
+
+    /// Returns the most registers that the assembler took for a mapping whose threads do the same as the candidate's, if that is more
+    /// than expected. With more threads it may have to do with fewer than these took.
+    fn of_alike(&self, candidate: &Candidate<'_>) -> Option<u64> {
+        if self.of_thread.is_empty() {
+            return None;
+        }
+        let mapping = candidate.mapped.mapping;
+        let registers = *self.of_thread.get(&of_one_thread(without_hints(mapping))?)?;
+        let threads = mapping.threads().unsigned_abs();
+        let is_held = candidate.target.resident_ctas(threads, registers) > 0;
+        (registers > candidate.registers && is_held).then_some(registers)
     }
 
     /// The mappings that were assembled.
@@ -70,9 +85,14 @@ impl Assembled {
 
 impl Extend<(Mapping, Option<u64>)> for Assembled {
     fn extend<T: IntoIterator<Item = (Mapping, Option<u64>)>>(&mut self, found: T) {
-        let found = found.into_iter();
-        let by_key = found.map(|found| (without_hints(&found.0), found));
-        self.found.extend(by_key);
+        for (mapping, registers) in found {
+            let key = without_hints(&mapping);
+            if let (Some(key), Some(registers)) = (of_one_thread(key.clone()), registers) {
+                let most = self.of_thread.entry(key).or_default();
+                *most = registers.max(*most);
+            }
+            self.found.insert(key, (mapping, registers));
+        }
     }
 }
 
@@ -95,10 +115,21 @@ fn without_hints(mapping: &Mapping) -> Mapping {
     mapping
 }
 
+/// The mapping with the levels of a thread alone, if nothing but what the thread does decides on its registers.
+fn of_one_thread(mut mapping: Mapping) -> Option<Mapping> {
+    if mapping.min_ctas_per_sm > 0 || mapping.producer_warps > 0 {
+        return None;
+    }
+    for factors in &mut mapping.spread {
+        factors.retain(|factor| matches!(factor.level, Level::Loop | Level::Register | Level::Vector));
+    }
+    Some(mapping)
+}
+
 /// A candidate and the judgement on it.
 struct Judged<T> {
     mapping: Mapping,
-    /// The registers of a thread, where the assembler has been asked.
+    /// The registers of a thread, where the assembler has been asked, or asked for a mapping whose threads do the same.
     assembled: Option<u64>,
     found: T,
 }
@@ -112,14 +143,14 @@ fn judged<T>(
     judge: impl Fn(&Candidate<'_>) -> T,
 ) -> Vec<Judged<T>> {
     let mut all = Vec::with_capacity(candidates.len());
-    let mut add = |mapping: Mapping, expected: T| {
+    let mut add = |mapping: Mapping, of_alike: Option<u64>, expected: T| {
         let (registers, found) = match assembled.get(&mapping) {
-            None => (None, Some(expected)),
+            None => (of_alike, Some(expected)),
             // It spilled.
             Some(None) => (None, None),
             Some(registers) => (
-                *registers,
-                kernel.candidate(&mapping, *registers).as_ref().map(&judge),
+                registers,
+                kernel.candidate(&mapping, registers).as_ref().map(&judge),
             ),
         };
         all.extend(found.map(|found| Judged {
@@ -129,12 +160,12 @@ fn judged<T>(
         }));
     };
     for mapping in candidates {
-        let known = assembled.get(&mapping).copied().flatten();
+        let known = assembled.get(&mapping).flatten();
         if let Some(handed_over) = kernel.handed_over(&mapping, known)
             && let Some(expected) = kernel.candidate(&handed_over, known)
         {
             let found = judge(&expected);
-            add(handed_over, found);
+            add(handed_over, None, found);
         }
         let expected = kernel.candidate(&mapping, None);
         let resident = expected.as_ref().map_or(0, |expected| expected.resident);
@@ -147,22 +178,24 @@ fn judged<T>(
                 .as_ref()
                 .map(&judge)
             {
-                add(squeezed, found);
+                add(squeezed, None, found);
             }
         }
         let Some(expected) = expected else {
             continue;
         };
         if !bounds_registers(&expected) {
-            let found = judge(&expected);
-            add(mapping, found);
+            let of_alike = assembled.of_alike(&expected);
+            let candidate = of_alike.and_then(|_| kernel.candidate(&mapping, of_alike));
+            let found = judge(candidate.as_ref().unwrap_or(&expected));
+            add(mapping, of_alike, found);
             continue;
         }
         // A bound that is too tight spills: the same schedule with fewer CTAs is a candidate of its own.
         let mut candidate = expected;
         for fewer in (0..BOUNDS_TRIED).filter(|fewer| resident > *fewer) {
             candidate = candidate.bounded(resident - fewer);
-            add(bounded(&mapping, resident - fewer), judge(&candidate));
+            add(bounded(&mapping, resident - fewer), None, judge(&candidate));
         }
     }
     all

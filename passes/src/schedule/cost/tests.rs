@@ -493,6 +493,49 @@ fn what_hints_alone_tell_apart_takes_the_same_registers() {
 }
 
 #[test]
+fn what_the_number_of_threads_alone_tells_apart_takes_about_as_many_registers() {
+    let facts = rms_norm(16384, 8192, 2);
+    let ranked = |assembled: &Assembled| ranked(&facts, candidates(&facts, &SM_90A), &SM_90A, assembled);
+    let expected = ranked(&Assembled::default());
+    let of_thread = |mapping: &Mapping| {
+        let mut mapping = mapping.clone();
+        for factors in &mut mapping.spread {
+            factors.retain(|factor| {
+                !matches!(
+                    factor.level,
+                    Level::Grid | Level::Cluster | Level::Warp | Level::Lane
+                )
+            });
+        }
+        mapping
+    };
+    let unbounded = expected
+        .iter()
+        .filter(|(mapping, _)| mapping.min_ctas_per_sm == 0);
+    let (asked, others) = unbounded
+        .map(|(mapping, _)| {
+            let is_alike = |other: &&Mapping| *other != mapping && of_thread(other) == of_thread(mapping);
+            let others = expected.iter().map(|(other, _)| other).filter(is_alike);
+            (mapping, others.collect::<Vec<_>>())
+        })
+        .find(|(_, others)| !others.is_empty())
+        .unwrap();
+    let found = ranked(&Assembled::from_iter([(asked.clone(), Some(120))]));
+    let registers = |mapping: &Mapping| {
+        let found = found.iter().find(|(other, _)| other == mapping);
+        found.map(|(_, cost)| cost.registers)
+    };
+    for other in others {
+        // 1024 threads have 64 registers each, so that they do not take 120.
+        let is_possible = other.threads() <= 512;
+        assert_eq!(registers(other) == Some(120), is_possible, "{other}");
+    }
+    // How many registers a mapping has that spilled says nothing of others.
+    let spilled = ranked(&Assembled::from_iter([(asked.clone(), None)]));
+    assert_eq!(spilled.len() + 1, expected.len());
+}
+
+#[test]
 fn what_the_assembler_found_decides() {
     let facts = rms_norm(16384, 4096, 2);
     let all = || candidates(&facts, &SM_90A);
