@@ -61,32 +61,32 @@ norm.kernel @begins_anywhere(%x: memref<?x50257xbf16>, %y: memref<?xbf16>) space
 // CHECK: norm.kernel @step(
 // CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}loop], [[WALK]]>)
 // WARNING: [[# @LINE + 7]]:8: warning: this combines rows (over m): batch-invariant promises nothing for what depends on it
-norm.kernel @walk(%x: memref<?x4096xf32>, %y: memref<?xf32>, %z: memref<4096xf32>) space(%m = dim(%x, 0), %n = 4096) align(16, 16, 16) {
-  %0 = norm.read %x[%m, %n] : memref<?x4096xf32>
+norm.kernel @walk(%x: memref<?x16384xf32>, %y: memref<?xf32>, %z: memref<16384xf32>) space(%m = dim(%x, 0), %n = 16384) align(16, 16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<?x16384xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
   %2 = arith.mulf %0, %1 : f32
   // The sum over rows depends on their number by its meaning.
   %3 = norm.reduce add %2 over(%m) : f32
-  norm.write %3, %z[%n] : memref<4096xf32>
+  norm.write %3, %z[%n] : memref<16384xf32>
 }
 // WARNING: warning: this combines rows (over m)
-norm.kernel @short_walk(%x: memref<40x4096xf32>, %y: memref<40xf32>, %z: memref<4096xf32>) space(%m = 40, %n = 4096) align(16, 16, 16) {
-  %0 = norm.read %x[%m, %n] : memref<40x4096xf32>
+norm.kernel @short_walk(%x: memref<40x16384xf32>, %y: memref<40xf32>, %z: memref<16384xf32>) space(%m = 40, %n = 16384) align(16, 16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<40x16384xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<40xf32>
   %2 = arith.mulf %0, %1 : f32
   %3 = norm.reduce add %2 over(%m) : f32
-  norm.write %3, %z[%n] : memref<4096xf32>
+  norm.write %3, %z[%n] : memref<16384xf32>
 }
 // WARNING: warning: this combines rows (over m)
-norm.kernel @step(%x: memref<1x4096xf32>, %y: memref<1xf32>, %z: memref<4096xf32>) space(%m = 1, %n = 4096) align(16, 16, 16) {
-  %0 = norm.read %x[%m, %n] : memref<1x4096xf32>
+norm.kernel @step(%x: memref<1x16384xf32>, %y: memref<1xf32>, %z: memref<16384xf32>) space(%m = 1, %n = 16384) align(16, 16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<1x16384xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<1xf32>
   %2 = arith.mulf %0, %1 : f32
   %3 = norm.reduce add %2 over(%m) : f32
-  norm.write %3, %z[%n] : memref<4096xf32>
+  norm.write %3, %z[%n] : memref<16384xf32>
 }
 
 // -----

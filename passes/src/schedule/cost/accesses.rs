@@ -80,7 +80,7 @@ pub(super) fn narrow_accesses(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Aligned rows: the ends of rows, which are accessed element by element, and reads that are aligned differently from the tile,
-/// counted once for the rows of a thread that share them.
+/// counted once for the rows of a thread that share them. The instructions of both count as such.
 pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let Mapped { facts, dims, .. } = mapped;
@@ -111,11 +111,7 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         (false, false) => 0.0,
         (false, true) => LATE_READS_OF_ALIGNED_ROWS,
     };
-    of_way
-        + ROW_ENDS
-        + ENDS_OF_SHORT_ROWS / dims[aligned].extent as f64
-        + reads.map(of_access).sum::<f64>()
-        + rows_that_end_together(candidate, aligned)
+    of_way + ROW_ENDS + reads.map(of_access).sum::<f64>() + rows_that_end_together(candidate, aligned)
 }
 
 /// Returns the loss of rows that one thread walks together and which end together: the larger, the fewer bytes of other rows the SM

@@ -12,20 +12,16 @@ use super::{
     waiting::longer,
 };
 
-/// Instructions: microseconds by which issuing them takes longer than moving the bytes. Where runs go through shared memory, that serves them
-/// beside memory and the issue slots, and overlaps with neither in full. For a walk whose rows arrive while it computes they
-/// count among what its steps take ([`super::waiting`]).
+/// Instructions: microseconds by which a kernel takes longer than its bytes because it issues instructions meanwhile. Memory, the issue slots
+/// and, where runs go through it, shared memory work beside one another, but do not overlap in full. For a walk whose rows arrive while it
+/// computes they count among what its steps take ([`super::waiting`]).
 pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
     match candidate.mapped.overlaps_steps() {
         true => 0.0,
         false => {
-            let (issue_us, ideal_us) = (issue_us(candidate), candidate.ideal_us());
-            match runs::shared_us(candidate) {
-                0.0 => (issue_us - ideal_us).max(0.0),
-                shared_us => {
-                    ideal_us * longer(&[issue_us / ideal_us, shared_us / ideal_us], RUN_POWER) / 100.0
-                }
-            }
+            let ideal_us = candidate.ideal_us();
+            let beside = [issue_us(candidate), runs::shared_us(candidate)].map(|us| us / ideal_us);
+            ideal_us * longer(&beside, OVERLAP_POWER) / 100.0
         }
     }
 }
@@ -38,18 +34,54 @@ pub(super) fn issue_us(candidate: &Candidate<'_>) -> f64 {
 /// Like [`issue_us`], with warps enough for all issue slots. [`Candidate::all_issue_us`] caches it.
 pub(super) fn all_issue_us(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    let ops = mapped.facts.work
+    let of_lanes = body_work(mapped)
         + merging_work(mapped)
         + covering_work(mapped)
         + exchange_work(mapped)
         + exchange_ops(candidate)
         + runs::ops(candidate);
-    let ops_per_second = f64::from(WARP as u32)
-        * ISSUE_PER_SM
-        * candidate.sms()
-        * candidate.busy()
-        * mapped.live_lanes().max(0.01);
+    let ops = of_lanes / mapped.live_lanes().max(0.01) + row_ends_work(mapped);
+    let ops_per_second = f64::from(WARP as u32) * ISSUE_PER_SM * candidate.sms() * candidate.busy();
     1e6 * ops * INSTRUCTIONS_PER_OP / ops_per_second
+}
+
+/// Ops of the body. An access is one op for all elements that a thread moves together, in each pass over them; one that several points of a
+/// thread share is made once for them. Those of runs count as [`runs::ops`].
+fn body_work(mapped: &Mapped<'_>) -> f64 {
+    let facts = mapped.facts;
+    let points = facts.dims.iter().map(|dim| dim.extent as f64).product::<f64>();
+    let made = |access: &Access| {
+        let elements = (mapped.width(access) * mapped.sharing(access)) as f64;
+        mapped.passes(access) as f64 * points / elements
+    };
+    let accesses = || facts.accesses.iter();
+    let all_made = accesses()
+        .filter(|access| !mapped.takes_runs(access))
+        .map(made)
+        .sum::<f64>();
+    // The facts count an op for each element.
+    let of_elements = accesses()
+        .map(|access| access.total_elements(&facts.dims))
+        .sum::<f64>();
+    (facts.work - of_elements).max(0.0) + all_made
+}
+
+/// Ops for the ends of rows with alignment peeling. Whichever lanes have them, all threads of a row execute the predicates, the selection of
+/// elements and the accesses of single elements for its first and its last vector, in each pass over an access that moves a good part of all
+/// bytes.
+fn row_ends_work(mapped: &Mapped<'_>) -> f64 {
+    let Some(aligned) = mapped.mapping.aligned_dim else {
+        return 0.0;
+    };
+    let along = &mapped.dims[aligned];
+    let threads = (along.threads() * along.cluster) as f64;
+    let of = |access: &Access| {
+        let rows = access.total_elements(&mapped.facts.dims) / along.extent as f64;
+        mapped.passes(access) as f64 * rows * threads
+    };
+    let accesses = mapped.facts.accesses.iter();
+    let with_ends = accesses.filter(|access| access.uses[aligned] && mapped.streams(access));
+    with_ends.map(of).sum::<f64>() * OPS_OF_ROW_ENDS
 }
 
 /// Ops that combining partial results of merged reductions takes beyond the reductions themselves, in all threads and steps.

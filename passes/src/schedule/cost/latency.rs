@@ -3,6 +3,7 @@
 use super::{
     candidate::{Candidate, relative_bandwidth},
     measured::*,
+    waiting::longer,
 };
 
 /// Loads in flight: a loss that is inversely proportional to the bytes in flight on an SM, and the latency of reads that these
@@ -20,8 +21,8 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     let covering = LATENCY_BYTES * read_at_once(candidate);
     // SMs without a CTA request nothing: the others have that many times their share of the bytes to wait for.
     let requested = in_flight * candidate.busy();
-    let latency =
-        100.0 * (1.0 - 1.0 / rounds) * (covering * needed / (BYTES_IN_FLIGHT * requested) - 1.0).max(0.0);
+    let lacking = covering * needed / (BYTES_IN_FLIGHT * requested);
+    let latency = (1.0 - 1.0 / rounds) * longer(&[lacking], OVERLAP_POWER);
     let waits = match mapped.reduces_what_a_step_holds() && !mapped.is_ringed() {
         true => WALK,
         false if mapped.facts.reductions.is_empty() => LOADS_IN_FLIGHT,

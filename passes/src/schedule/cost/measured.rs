@@ -105,7 +105,7 @@ pub const LATE_READS_BESIDE_COPIES: f64 = 13.75;
 /// its last stores. Fitted, with the constants that follow up to `RING_CROWDED` and with `RING_EXCHANGE_US`, to gradients of
 /// RMSNorm and LayerNorm over 1024 to 20480 columns, 113 schedules, with a root mean square error of 5%
 /// (docs/measurements/choices-h200.md).
-pub const RING_STEP_US: f64 = 0.65;
+pub const RING_STEP_US: f64 = 0.85;
 /// A step of a walk that holds its rows and loads none ahead, beyond its instructions and the transfer of its rows, in microseconds: the
 /// latency of memory, and waiting for the warps of a row. Gradients of RMSNorm and LayerNorm over 8191 to 16383 columns take 1.1 to 1.4 us
 /// a step beyond their share of a copy's time with one CTA on each SM (H100).
@@ -138,7 +138,7 @@ pub const FEW_WARPS: f64 = 8.0;
 /// Microseconds that an exchange between the CTAs of a cluster adds to a step of a walk through a ring where one CTA is on each SM,
 /// and the power of the number of CTAs on an SM with which it grows: clusters of four CTAs alone on their SMs take 0.5 to 0.8
 /// longer at 12288 to 20480 columns, four of 8 warps, two on an SM, 1.4, and eight of 8 warps, four on an SM, 2.7.
-pub const RING_EXCHANGE_US: f64 = 0.69;
+pub const RING_EXCHANGE_US: f64 = 0.5;
 pub const RING_EXCHANGE_POWER: f64 = 0.76;
 /// The largest cluster whose exchange adds less, and its microseconds for each CTA on an SM. LayerNorm's gradient with 8192 columns
 /// for each CTA takes 1.85 us a step in clusters of two and 1.95 us without; with 4096 columns for each CTA, two of which are on an
@@ -165,9 +165,6 @@ pub const NARROW_ACCESSES: f64 = 2.4;
 /// The ends of rows that begin anywhere, which are accessed element by element. Softmax over 50257 columns reaches 4034 GB/s of
 /// 4297.
 pub const ROW_ENDS: f64 = 3.2;
-/// The ends of short rows that begin anywhere, divided by the columns of the row. RMSNorm over 769 columns reaches 2759 GB/s of
-/// 3947, over 4097 columns 3412 of 4180, over 5125 columns 3426 of 4084.
-pub const ENDS_OF_SHORT_ROWS: f64 = 13_000.0;
 /// Reads that are aligned differently from the tile, such as a weight that all rows share, and are made element by element, once
 /// for the rows of a CTA. RMSNorm over 4095 columns with one, two and four rows for each CTA: 2456, 3161 and 3344 GB/s, against
 /// 3465 where nothing is aligned.
@@ -214,19 +211,19 @@ pub const SHORT_REQUESTS: f64 = 1.0;
 /// Rereads from L1, and (`AGAIN_FROM_L2`) from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from
 /// L2, 4237 from registers; LayerNorm there 4255, 4068 and 4105. At 4096 columns, where nothing else is lost, 4164 and 4142 from L1
 /// and 4168 from registers.
-pub const AGAIN_FROM_L1: f64 = 4.2;
-/// The share of L1 from which on the rows in it are partly evicted before they are read again, and the power of that share with
-/// which the remaining part decreases: of the schedules in the sweeps that differ in `keep` alone, reading again from L1 is the
-/// faster one by 12% where rows take 0.6 to 1 of L1, by 5% at 2, and by nothing from 4 on.
+pub const AGAIN_FROM_L1: f64 = 2.5;
+/// The share of L1 from which on the rows in it are partly evicted before they are read again; as many bytes of them remain. Of the
+/// schedules in the sweeps that differ in `keep` alone, reading again from L1 is the faster one by 12% where rows take 0.6 to 1 of L1, by 5%
+/// at 2, and by nothing from 4 on.
 pub const L1_SHARE: f64 = 0.417;
-pub const L1_POWER: f64 = 0.8;
 pub const AGAIN_FROM_L2: f64 = 18.6;
 /// Rows kept in an L1 that is too small for them, as a share of all bytes. Not measured.
 pub const MISPLACED: f64 = 1.0;
 /// The shares of L2 at which rows to be read again begin to be evicted, and at which all are. RMSNorm from L2 with two rows
 /// on each SM of 132: 4167 GB/s at 32768 columns (17 MB), 3704 at 65536 (35 MB), 2934 at 131072 (69 MB); softmax over 201088 columns
-/// with two CTAs on an SM, whose rows are 106 MB, 2843.
-pub const L2_FULL: [f64; 2] = [0.5, 1.4];
+/// with two CTAs on an SM, whose rows are 106 MB, 2843. Rows that are passed over in turns lose their place just before they are needed
+/// again, so that little lies between both.
+pub const L2_FULL: [f64; 2] = [0.55, 0.7];
 /// The further loss of rereads once all rows are evicted from L2: the bytes come from DRAM again.
 pub const EVICTED_FROM_L2: f64 = 85.0;
 /// Registers as of `BASE_REGISTERS`, of a kernel that reads its row again in a loop: ptxas takes 32 and 38 for 1 and 2 vectors at a
@@ -263,18 +260,28 @@ pub const KERNEL_US: f64 = 2.3;
 /// take 1.0 to 1.05.
 pub const STAGED: f64 = 1.05;
 /// The exchange between the warps of a CTA at the end of its part of a split reduction, for each doubling of the warps, in
-/// microseconds: the parts are of one wave and end together, so that nothing hides it. A sum over 32768 rows of 4096 columns takes
-/// 72 us with 8 warps, 66 with 4 and 65 with 2.
-pub const END_OF_PART_US: f64 = 2.0;
+/// microseconds: the parts are of one wave and end together, so that nothing hides it. It is a barrier and a few KB through shared memory:
+/// RMSNorm's gradient over 32768 rows of 128 columns, 5 us of bytes, is 15% faster with four warps than with two, which are too few to issue
+/// its instructions (H200).
+pub const END_OF_PART_US: f64 = 0.5;
 /// The H200's boost clock.
 pub const CYCLES_PER_SECOND: f64 = 1.755e9;
-/// Instructions that an SM issues in a second: four schedulers, and the share of issue slots that kernels of this kind fill.
-pub const ISSUE_PER_SM: f64 = 4.0 * CYCLES_PER_SECOND * 0.8;
+/// Instructions that an SM issues in a second: four schedulers, and the share of issue slots that kernels of this kind fill. Softmax over 4097
+/// columns, held by 4, 8 and 16 warps, takes 3168, 5048 and 9344 instructions of warps for a row, of which the last two bound it: 4.5, 5.6 and
+/// 10.0 ns, in which the slots are for 4200, 5200 and 9300.
+pub const ISSUE_PER_SM: f64 = 4.0 * CYCLES_PER_SECOND * 0.9;
 /// The fewest warps of an SM with which its schedulers always find one that can issue. Cross-entropy over 32001 columns with 12
 /// warps, whose rows take eight accesses a step, reaches 3215 GB/s; over 50257 columns with 28 warps 4041, with 12 warps 3597.
 pub const ISSUING_WARPS: f64 = 16.5;
-/// Instructions of one op of the body on one element: conversions, addresses and predicates included.
-pub const INSTRUCTIONS_PER_OP: f64 = 1.2;
+/// Instructions of one op of the body on one element, or of one access: conversions, addresses and predicates included. Held rows take 7.5
+/// instructions an element in RMSNorm, 9.0 with a residual, 13.3 in LayerNorm and 11.3 in softmax, and have 5, 6, 7 and 7 ops beside their
+/// accesses; where an access moves one element, 12.0, 18.5 and 13.6 in RMSNorm, LayerNorm and softmax (sm_90a, ptxas 13.0).
+pub const INSTRUCTIONS_PER_OP: f64 = 1.3;
+
+/// Ops of all threads of a row for the ends of a row with alignment peeling, in each pass over an access: with [`INSTRUCTIONS_PER_OP`] 100
+/// instructions. RMSNorm held by four warps takes 255 instructions over 4096 columns and 633 over 4097, softmax 422 and 792, with five vectors
+/// of a thread for four; by eight warps softmax over 4097 columns takes 631 (sm_90a, ptxas 13.0).
+pub const OPS_OF_ROW_ENDS: f64 = 77.0;
 
 /// Ops for each element of a vector that is shifted out of the two words around it: 11 selects and 4 funnel shifts for 8 elements.
 pub const OPS_PER_SHIFT: f64 = 1.47;
@@ -295,9 +302,9 @@ pub const OPS_PER_ELEMENT_OF_RUN: f64 = 3.0;
 /// Cycles of an SM for each wavefront of such accesses to shared memory. RMSNorm over 129 columns reaches 3602 GB/s where two lanes meet in
 /// a bank, 2638 where four do.
 pub const CYCLES_PER_WAVEFRONT: f64 = 1.2;
-/// The power of the norm that combines the time of memory with those of the issue slots and of shared memory where runs go through it.
-/// Softmax over 197 columns with eight, four and two rows in a warp: 4150, 4077 and 3624 GB/s.
-pub const RUN_POWER: i32 = 8;
+/// The power of the norm that combines the time of memory with those of the issue slots, of shared memory where runs go through it, and of
+/// latency that too few bytes in flight cover. Softmax over 197 columns with eight, four and two rows in a warp: 4150, 4077 and 3624 GB/s.
+pub const OVERLAP_POWER: i32 = 8;
 /// The loss of tiles that go through shared memory as runs, in per cent of a copy of their bytes. Over rows of 770 bf16, which threads
 /// access by twos, RMSNorm reaches 4103 GB/s with runs and 4134 without.
 pub const RUN_EXCHANGE: f64 = 2.5;

@@ -47,7 +47,7 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
         lost += share
             * match mapping.place(access.buffer) {
                 CachePlace::L1 if is_left_alone => {
-                    let in_l1 = (L1_SHARE / l1_full).powf(L1_POWER).min(1.0);
+                    let in_l1 = (L1_SHARE / l1_full).min(1.0);
                     in_l1 * AGAIN_FROM_L1 + (1.0 - in_l1) * from_l2
                 }
                 // Hints for a cache that does not hold the row only displace other lines.

@@ -337,7 +337,7 @@ fn what_rows_share_is_read_once_for_the_rows_of_a_cta_where_tiles_are_aligned() 
     // The weight's buffer is written too, so that nothing beside its elements may be read.
     let mut written = facts.clone();
     written.accesses.push(access(1, true, 2, &[0, 1], 1));
-    let held = 3.2 + 13_000.0 / 4095.0;
+    let held = 3.2;
     let aligned = |facts: &Facts, rows_of_cta, columns: &[(Level, i64)]| {
         let rows: &[_] = &[(Grid, 0), (Register, rows_of_cta), (Grid, 8)];
         term("aligned rows", facts, &[rows, columns], align)
@@ -424,11 +424,42 @@ fn what_comes_from_dram_again_costs_its_bytes() {
 }
 
 #[test]
-fn instructions_count_where_they_take_longer_than_bytes() {
-    let mut facts = rows();
-    assert!(is_near(of("instructions", &facts, &[ROW, HELD]), 0.0));
-    facts.work *= 100.0;
-    assert!(of("instructions", &facts, &[ROW, HELD]) > 100.0);
+fn instructions_count_the_more_the_nearer_they_come_to_the_time_of_the_bytes() {
+    let loss = |work: f64| {
+        let mut facts = rows();
+        facts.work *= work;
+        of("instructions", &facts, &[ROW, HELD])
+    };
+    assert!(loss(1.0) < 0.5);
+    assert!(loss(3.0) > 2.0);
+    assert!(loss(100.0) > 100.0);
+}
+
+#[test]
+fn an_access_is_an_instruction_for_all_elements_that_it_moves() {
+    let loss = |columns: &[(Level, i64)]| {
+        let mut facts = rows();
+        facts.work *= 2.0;
+        of("instructions", &facts, &[ROW, columns])
+    };
+    let by_vectors = loss(&[(Register, 4), (Warp, 4), (Lane, 32), (Vector, 8)]);
+    let by_elements = loss(&[(Register, 32), (Warp, 4), (Lane, 32)]);
+    assert!(by_elements > 2.0 * by_vectors);
+}
+
+#[test]
+fn all_threads_of_a_row_compute_the_ends_of_rows_with_alignment_peeling() {
+    let facts = rms_norm(16384, 4095, 2);
+    let loss = |warps| {
+        let columns: &[_] = &[(Register, 32 / warps), (Warp, warps), (Lane, 32), (Vector, 8)];
+        term("instructions", &facts, &[ROW, columns], |mapping| {
+            mapping.aligned_dim = Some(1);
+            mapping.early_reads = true;
+        })
+    };
+    assert!(loss(4) < 5.0);
+    assert!(loss(8) > 3.0 * loss(4));
+    assert!(loss(16) > 50.0);
 }
 
 #[test]
