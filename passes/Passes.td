@@ -298,9 +298,12 @@ def NormFormComputes : RustPass<"norm-form-computes"> {
     the op says. Sizes that an op requires to be equal are assumed to be equal, and
     of equal sizes dims range over the one that comes first in the function; the
     kernels check the extents of what they read. Scalars that ops use have to be
-    constants, elements of constant tensors of one value (`tensor.extract`),
-    arguments, or computed from these by scalar ops. Ops that only gave the size of
-    a tensor (`tensor.empty`, `tensor.dim`) are erased.
+    constants, arguments, elements of constant tensors of one value or of tensors
+    without axes (`tensor.extract`), sizes (`tensor.dim`), or computed from these by
+    scalar ops. A size is the number of points of a dim, which is one of the
+    program's or is added behind them. Where a slice begins depends on constants and
+    arguments alone. Ops that only gave the size of a tensor or took an element
+    (`tensor.empty`, `tensor.dim`, `tensor.extract`) are erased.
 
     **Leaves alone** every other op.
 

@@ -49,7 +49,7 @@ func.func @accumulator_twice(%x: tensor<4x8xf32>, %from: tensor<4xf32>) -> tenso
 
 func.func @no_number(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{unsupported: a number that 'tensor.extract' makes; supported: constants, elements of constant tensors of one value, arguments, and what scalar ops make of them}}
+  // expected-error @below {{unsupported: a number that 'tensor.extract' makes; supported: constants, elements of constant tensors of one value, arguments, sizes along axes that are constants, elements of tensors without axes, and what scalar ops make of them}}
   %s = tensor.extract %x[%c0] : tensor<4xf32>
   // expected-note @below {{it is used here}}
   %y = tensor.splat %s : tensor<4xf32>
@@ -208,4 +208,25 @@ func.func @place_of_another(%x: tensor<4x8xf32>, %none: tensor<4xf32>, %first: t
     linalg.yield %0, %2 : f32, i64
   } -> (tensor<4xf32>, tensor<4xi64>)
   return %y#0, %y#1 : tensor<4xf32>, tensor<4xi64>
+}
+
+// -----
+
+func.func @size_of_an_axis_that_varies(%x: tensor<?x?xf32>, %axis: index) -> tensor<4xindex> {
+  // expected-error @below {{unsupported: a number that 'tensor.dim' makes; supported: constants, elements of constant tensors of one value, arguments, sizes along axes that are constants, elements of tensors without axes, and what scalar ops make of them}}
+  %n = tensor.dim %x, %axis : tensor<?x?xf32>
+  // expected-note @below {{it is used here}}
+  %y = tensor.splat %n : tensor<4xindex>
+  return %y : tensor<4xindex>
+}
+
+// -----
+
+func.func @size_as_offset(%x: tensor<?xf32>, %w: tensor<?xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{unsupported: a number that 'tensor.dim' makes}}
+  %n = tensor.dim %w, %c0 : tensor<?xf32>
+  // expected-note @below {{it is used here}}
+  %y = tensor.extract_slice %x[%n] [8] [1] : tensor<?xf32> to tensor<8xf32>
+  return %y : tensor<8xf32>
 }

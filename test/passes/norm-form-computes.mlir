@@ -64,6 +64,71 @@ func.func @numbers(%x: tensor<?x8xf32>, %s: f32) -> (tensor<?x8xf32>, tensor<4xi
 
 // -----
 
+// A size that a number depends on is the number of points of a dim behind those of the result.
+// CHECK-LABEL: func.func @size_as_number(
+// CHECK-SAME: %[[X:.*]]: tensor<?x?xf32>
+// CHECK: space(%[[M:.*]] = dim(%[[A:.*]], 0), %[[N:.*]] = dim(%[[A]], 1))
+// CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : i64
+// CHECK-NEXT: %[[COUNT:.*]] = norm.reduce add %[[ONE]] over(%[[N]]) : i64
+// CHECK-NEXT: %[[INDEX:.*]] = arith.index_cast %[[COUNT]] : i64 to index
+// CHECK-NEXT: %[[INTEGER:.*]] = arith.index_cast %[[INDEX]] : index to i64
+// CHECK-NEXT: %[[NUMBER:.*]] = arith.sitofp %[[INTEGER]] : i64 to f32
+// CHECK-NEXT: norm.write %[[NUMBER]], %{{.*}}[%[[M]]]
+func.func @size_as_number(%x: tensor<?x?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %n = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %i = arith.index_cast %n : index to i64
+  %f = arith.sitofp %i : i64 to f32
+  %y = tensor.splat %f[%m] : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// A dim that ranges over that size already is counted; a size that is known is a constant.
+// CHECK-LABEL: func.func @sizes_inside(
+// CHECK: space(%{{.*}} = 4, %[[N:.*]] = dim(%{{.*}}, 1))
+// CHECK-DAG: norm.reduce add %{{.*}} over(%[[N]]) : i64
+// CHECK-DAG: arith.constant 4 : index
+// CHECK: norm.write
+func.func @sizes_inside(%x: tensor<4x?xi64>) -> tensor<4x?xi64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %x, %c0 : tensor<4x?xi64>
+  %n = tensor.dim %x, %c1 : tensor<4x?xi64>
+  %p = arith.muli %m, %n : index
+  %i = arith.index_cast %p : index to i64
+  %e = tensor.empty(%n) : tensor<4x?xi64>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x?xi64>) outs(%e : tensor<4x?xi64>) {
+  ^bb0(%v: i64, %o: i64):
+    %0 = arith.addi %v, %i : i64
+    linalg.yield %0 : i64
+  } -> tensor<4x?xi64>
+  return %y : tensor<4x?xi64>
+}
+
+// -----
+
+// The element of a tensor without axes is a number, too.
+// CHECK-LABEL: func.func @element_as_number(
+// CHECK-SAME: %{{.*}}: tensor<4xf32>, %[[S:.*]]: tensor<f32>
+// CHECK: norm.compute(%[[IN:.*]] = %[[S]] : tensor<f32>)
+// CHECK-NEXT: %[[E:.*]] = norm.read %[[IN]][]
+// CHECK-NEXT: %[[T:.*]] = math.exp %[[E]] : f32
+// CHECK-NEXT: norm.write %[[T]]
+func.func @element_as_number(%x: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %e = tensor.extract %s[] : tensor<f32>
+  %t = math.exp %e : f32
+  %y = tensor.splat %t : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @rearranged(
 // CHECK: norm.read %{{.*}}[%[[C:.*]], %[[R:.*]]] : tensor<8x4xf32>
 // CHECK-NEXT: norm.write %{{.*}}, %{{.*}}[%[[R]], %[[C]]] : tensor<4x8xf32>

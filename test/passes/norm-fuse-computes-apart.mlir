@@ -394,3 +394,24 @@ func.func @same_size(%x: tensor<?x64xf32>, %y: tensor<64xf32>) -> (tensor<?x64xf
   }
   return %exp, %rows : tensor<?x64xf32>, tensor<?x64xf32>
 }
+
+// -----
+
+// Each of a row's largest is summed over the rows: a loop over the largest would be around that over the rows, and the other way around.
+// CHECK-LABEL: func.func @over_each_result(
+// CHECK-COUNT-2: norm.compute
+func.func @over_each_result(%x: tensor<?x64xi32>) -> tensor<5xi32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %v = norm.compute(%a = %x : tensor<?x64xi32>) -> (%o : tensor<?x5xi32>) space(%m = dim(%a, 0), %n = 64, %k = 5) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xi32>
+    %1 = norm.reduce max %0 over(%n) nth(%k) : i32
+    norm.write %1, %o[%m, %k] : tensor<?x5xi32>
+  }
+  // expected-remark @below {{a kernel of its own: reductions over different dims would wait for each other}}
+  %y = norm.compute(%a = %v : tensor<?x5xi32>) -> (%o : tensor<5xi32>) space(%m = dim(%a, 0), %k = 5) {
+    %0 = norm.read %a[%m, %k] : tensor<?x5xi32>
+    %1 = norm.reduce add %0 over(%m) : i32
+    norm.write %1, %o[%k] : tensor<5xi32>
+  }
+  return %y : tensor<5xi32>
+}

@@ -514,3 +514,31 @@ func.func @one_row(%x: tensor<1x64xf32>) -> tensor<1x64xf32> {
   }
   return %y : tensor<1x64xf32>
 }
+
+// -----
+
+// Nothing waits for a count of points that another reduction ranges over: it is of no more points than that.
+// CHECK-LABEL: func.func @counted(
+// CHECK: norm.compute(
+// CHECK-DAG: norm.reduce add %{{.*}} over(%[[N:.*]]) : f32
+// CHECK-DAG: norm.reduce add %{{.*}} over(%[[N]]) : i32
+// CHECK-NOT: norm.compute(
+// CHECK: return
+func.func @counted(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %mean = norm.compute(%a = %x : tensor<?x?xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = dim(%a, 1)) {
+    %one = arith.constant 1 : i32
+    %0 = norm.read %a[%m, %n]
+    %1 = norm.reduce add %0 over(%n) : f32
+    %2 = norm.reduce add %one over(%n) : i32
+    %3 = arith.sitofp %2 : i32 to f32
+    %4 = arith.divf %1, %3 : f32
+    norm.write %4, %o[%m]
+  }
+  %y = norm.compute(%a = %x : tensor<?x?xf32>, %b = %mean : tensor<?xf32>) -> (%o : tensor<?x?xf32>) space(%m = dim(%a, 0), %n = dim(%a, 1)) {
+    %0 = norm.read %a[%m, %n]
+    %1 = norm.read %b[%m]
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n]
+  }
+  return %y : tensor<?x?xf32>
+}

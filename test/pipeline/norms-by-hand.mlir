@@ -7,6 +7,8 @@
 // RUN: norma-sim %s --function over_rows --size m=3 --seeds 1 | FileCheck %s --check-prefix=RIGHT
 // RUN: norma-sim %s --function without_root --size m=3 --seeds 1 | FileCheck %s --check-prefix=RIGHT
 // RUN: norma-sim %s --function of_two_uses --size m=3 --seeds 1 | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function of_any_width --size m=3 --size n=70 --seeds 1 | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function scaled_by_element --size m=3 --seeds 1 | FileCheck %s --check-prefix=RIGHT
 // RIGHT: verify {{ *}}right
 
 // CHECK-LABEL: norm.kernel @named_0(
@@ -149,4 +151,47 @@ func.func @of_two_uses(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?x64xf
   %rstds = linalg.broadcast ins(%rstd : tensor<?xf32>) outs(%whole : tensor<?x64xf32>) dimensions = [1]
   %y = arith.mulf %x, %rstds : tensor<?x64xf32>
   return %y, %sum : tensor<?x64xf32>, tensor<?xf32>
+}
+
+// The mean of rows whose width only a run knows is divided by that size. Each CTA counts the points of its own rows, so that nothing waits.
+// CHECK-LABEL: norm.kernel @of_any_width_0(
+// CHECK-NOT: @of_any_width_1
+func.func @of_any_width(%x: tensor<?x?xf32> {norm.name = "x", norm.sizes = ["m", "n"]}) -> (tensor<?x?xf32> {norm.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %n = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %zero = arith.constant 0.0 : f32
+  %row = tensor.empty(%m) : tensor<?xf32>
+  %whole = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %squares = arith.mulf %x, %x : tensor<?x?xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>
+  %sum = linalg.reduce {arith.addf} ins(%squares : tensor<?x?xf32>) outs(%init : tensor<?xf32>) dimensions = [1]
+  %integer = arith.index_cast %n : index to i64
+  %columns = arith.sitofp %integer : i64 to f32
+  %rstd = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%sum : tensor<?xf32>) outs(%row : tensor<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %eps = arith.constant 1.0e-6 : f32
+    %mean = arith.divf %in, %columns : f32
+    %shifted = arith.addf %mean, %eps : f32
+    %r = math.rsqrt %shifted : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  %rstds = linalg.broadcast ins(%rstd : tensor<?xf32>) outs(%whole : tensor<?x?xf32>) dimensions = [1]
+  %y = arith.mulf %x, %rstds : tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// A factor that a tensor without axes holds is read where it is used.
+// CHECK-LABEL: norm.kernel @scaled_by_element_0(
+// CHECK-NOT: @scaled_by_element_1
+func.func @scaled_by_element(%x: tensor<?x64xf32> {norm.name = "x"}, %s: tensor<f32> {norm.name = "s"}) -> (tensor<?x64xf32> {norm.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %n = norm.rms_norm %x : tensor<?x64xf32> -> tensor<?x64xf32>
+  %e = tensor.extract %s[] : tensor<f32>
+  %es = tensor.splat %e[%m] : tensor<?x64xf32>
+  %y = arith.mulf %n, %es : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
 }

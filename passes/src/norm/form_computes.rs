@@ -106,7 +106,13 @@ fn extract_constants<'c>(block: BlockRef<'c, '_>) -> PassResult<'c> {
 
 /// Erases unused ops that computed sizes of tensors or scalars.
 fn erase_unused<'c>(function: OperationRef<'c, '_>, block: BlockRef<'c, '_>) {
-    const SIZES_AND_NUMBERS: [&str; 4] = ["affine.apply", "arith.constant", "tensor.dim", "tensor.empty"];
+    const SIZES_AND_NUMBERS: [&str; 5] = [
+        "affine.apply",
+        "arith.constant",
+        "tensor.dim",
+        "tensor.empty",
+        "tensor.extract",
+    ];
     let is_erasable = |op: &OperationRef<'c, '_>| {
         SIZES_AND_NUMBERS.contains(&op_name(*op)) || function_scalars::is_scalar_op(*op)
     };

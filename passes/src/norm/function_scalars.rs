@@ -1,4 +1,5 @@
-//! Scalars of a function that named ops and ops on tensors use: constants, arguments, and what scalar ops compute from these.
+//! Scalars of a function that named ops and ops on tensors use: constants, arguments, what is taken from tensors, and what scalar ops
+//! compute from these.
 
 use std::collections::HashMap;
 
@@ -46,6 +47,36 @@ pub(in crate::norm) fn leaves<'c: 'a, 'a>(
     user: OperationRef<'c, 'a>,
     leaves: &mut Vec<Value<'c, 'a>>,
 ) -> Result<(), PassError<'c>> {
+    collect(number, user, leaves, None)
+}
+
+/// Adds to `leaves` the arguments that a number depends on, and to `taken` the numbers that it depends on and that ops take from
+/// tensors: sizes (`tensor.dim`), and what tensors without axes hold (`tensor.extract`).
+///
+/// # Errors
+///
+/// Unsupported: a number that is not computed from constants, arguments and such numbers.
+pub(in crate::norm) fn leaves_and_taken<'c: 'a, 'a>(
+    number: Value<'c, 'a>,
+    user: OperationRef<'c, 'a>,
+    leaves: &mut Vec<Value<'c, 'a>>,
+    taken: &mut Vec<OperationRef<'c, 'a>>,
+) -> Result<(), PassError<'c>> {
+    collect(number, user, leaves, Some(taken))
+}
+
+/// The tensor without axes whose one element a `tensor.extract` takes; `None` for any other op.
+pub(in crate::norm) fn held_by<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let takes_it = op_name(op) == "tensor.extract" && op.operand_count() == 1;
+    takes_it.then(|| op.operand(0).ok())?
+}
+
+fn collect<'c: 'a, 'a>(
+    number: Value<'c, 'a>,
+    user: OperationRef<'c, 'a>,
+    leaves: &mut Vec<Value<'c, 'a>>,
+    mut taken: Option<&mut Vec<OperationRef<'c, 'a>>>,
+) -> Result<(), PassError<'c>> {
     let Some(op) = definition(number) else {
         if !leaves.contains(&number) {
             leaves.push(number);
@@ -55,18 +86,38 @@ pub(in crate::norm) fn leaves<'c: 'a, 'a>(
     if op_name(op) == "arith.constant" || extracted(op).is_some() {
         return Ok(());
     }
+    let is_taken = op_name(op) == "tensor.dim" || held_by(op).is_some();
+    if let Some(taken) = taken.as_deref_mut().filter(|_| is_taken) {
+        if !taken.contains(&op) {
+            taken.push(op);
+        }
+        return Ok(());
+    }
     if !is_scalar_op(op) {
-        let message = format!(
-            "a number that '{}' makes; supported: constants, elements of constant tensors of one value, arguments, and what scalar ops \
-             make of them",
-            op_name(op)
-        );
-        return Err(Diagnostic::unsupported(op.location(), message)
-            .note(user.location(), "it is used here")
-            .into());
+        return Err(unknown_number(op, user, taken.is_some()));
     }
     op.operands()
-        .try_for_each(|operand| self::leaves(operand, user, leaves))
+        .try_for_each(|operand| collect(operand, user, leaves, taken.as_deref_mut()))
+}
+
+/// The error for a number that `op` makes and that `user` cannot use; `and_taken` says whether it can use numbers of tensors.
+pub(in crate::norm) fn unknown_number<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    user: OperationRef<'c, 'a>,
+    and_taken: bool,
+) -> PassError<'c> {
+    let taken = match and_taken {
+        true => " sizes along axes that are constants, elements of tensors without axes,",
+        false => "",
+    };
+    let message = format!(
+        "a number that '{}' makes; supported: constants, elements of constant tensors of one value, arguments,{taken} and what scalar \
+         ops make of them",
+        op_name(op)
+    );
+    Diagnostic::unsupported(op.location(), message)
+        .note(user.location(), "it is used here")
+        .into()
 }
 
 /// An index of the function as an affine expression, whose symbols are `leaves`.

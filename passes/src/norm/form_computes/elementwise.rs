@@ -23,7 +23,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         let (tensors, numbers): (Vec<_>, Vec<_>) = op
             .operands()
             .partition(|operand| types::is_tensor(operand.r#type()));
-        let mut writer = Writer::begin(op, &tensors, &numbers, &extents)?;
+        let mut writer = Writer::begin(&self.sizes, op, &tensors, &numbers, &extents)?;
         let identity = AffineMap::multi_dim_identity(writer.b.context(), extents.len());
         let operands = op.operands().map(|operand| writer.read(operand, identity));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;

@@ -69,7 +69,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
             .iter()
             .partition(|operand| types::is_tensor(operand.r#type()));
         numbers.extend(nest.captured());
-        let mut writer = Writer::begin(op, &tensors, &numbers, extents)?;
+        let mut writer = Writer::begin(&self.sizes, op, &tensors, &numbers, extents)?;
         let mut values = HashMap::new();
         for operand in (0..op.operand_count()).filter(|operand| nest.is_read(*operand)) {
             let element = writer.read(operands[operand], maps[operand])?;

@@ -28,7 +28,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         };
         let element = splat.splat_value();
         let extents = self.extents(op, result)?;
-        let writer = Writer::begin(op, &[], &[], &extents)?;
+        let writer = Writer::begin(&self.sizes, op, &[], &[], &extents)?;
         let number = writer.b.constant(element, types::element(result.r#type()));
         let identity = AffineMap::multi_dim_identity(writer.b.context(), extents.len());
         writer.write(number, 0, identity)?;
@@ -39,7 +39,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
     pub(super) fn splat(&mut self, op: OperationRef<'c, 'a>) -> Result<Filled<'c, 'a>, PassError<'c>> {
         let (number, result) = (op.operand(0)?, Value::from(op.result(0)?));
         let extents = self.extents(op, result)?;
-        let mut writer = Writer::begin(op, &[], &[number], &extents)?;
+        let mut writer = Writer::begin(&self.sizes, op, &[], &[number], &extents)?;
         let identity = AffineMap::multi_dim_identity(writer.b.context(), extents.len());
         let inside = writer.read(number, identity)?;
         writer.write(inside, 0, identity)?;

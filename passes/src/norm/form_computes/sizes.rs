@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The size of an axis.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Size<'c, 'a> {
     /// A number.
     Static(i64),
@@ -94,6 +94,17 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
             .take_while(|slot| *slot < own)
             .find(|slot| self.slots[*slot].is_source)?;
         Some(Size::Of(self.slots[source].value, self.slots[source].axis))
+    }
+
+    /// The size that a number is, if it is a `tensor.dim` of a constant axis; `None` as in [`Self::size`], too.
+    pub(super) fn of_number(
+        &self,
+        number: Value<'c, 'a>,
+        before: OperationRef<'c, 'a>,
+    ) -> Option<Size<'c, 'a>> {
+        let (tensor, axis) = dim_of(number)?;
+        let is_axis = types::shape(tensor.r#type()).is_some_and(|shape| axis < shape.len());
+        is_axis.then(|| self.size(tensor, axis, before))?
     }
 
     /// Replaces a tensor by another one of the same shape.

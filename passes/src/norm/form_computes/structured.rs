@@ -118,7 +118,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
             .into_iter()
             .partition(|operand| types::is_tensor(operand.r#type()));
         numbers.extend(nest.captured());
-        let mut writer = Writer::begin(op, &tensors, &numbers, &extents)?;
+        let mut writer = Writer::begin(&self.sizes, op, &tensors, &numbers, &extents)?;
         let mut values = HashMap::new();
         for operand in (0..op.operand_count()).filter(is_read) {
             let element = writer.read(op.operand(operand)?, maps[operand])?;

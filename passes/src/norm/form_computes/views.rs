@@ -212,7 +212,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
             Kind::Collapsed(groups) => (own, joined(groups)?),
             Kind::Sliced(slices) => (sliced(view, slices, &points, &numbers)?, own),
         };
-        let mut writer = Writer::begin(view.op, &[view.source], &numbers, &points.extents)?;
+        let mut writer = Writer::begin(&self.sizes, view.op, &[view.source], &numbers, &points.extents)?;
         let element = writer.read(view.source, points.map(&read, numbers.len()))?;
         writer.write(element, 0, points.map(&write, 0))?;
         Ok((writer.results(), self.constants.get(&key(view.source)).copied()))

@@ -2,14 +2,18 @@
 
 use std::collections::HashMap;
 
-use melior::ir::{AffineExpr, AffineMap, OperationRef, Value, ValueLike, operation::OperationLike};
-use norma_dialects::norm::{ReadOp, WriteOp};
+use melior::ir::{
+    AffineExpr, AffineMap, OperationRef, Type, Value, ValueLike, operation::OperationLike,
+    r#type::IntegerType,
+};
+use norma_dialects::norm::{ReadOp, ReduceKind, WriteOp};
 
-use super::sizes::Size;
+use super::sizes::{Size, Sizes};
 use crate::{
     kernel::{
         compute::{self, Arguments, Signature},
         indices::{indices_of, numbered},
+        reductions,
     },
     mlir::{
         builder::Builder,
@@ -19,6 +23,28 @@ use crate::{
     },
     norm::function_scalars,
 };
+
+/// Where a program gets a number that is taken from a tensor.
+enum Source<'c, 'a> {
+    /// A size that is known.
+    Constant(i64),
+    /// A size: the number of points of the dim at this position.
+    Count(usize),
+    /// What a tensor without axes holds.
+    Element(Value<'c, 'a>),
+}
+
+/// Where a program over `extents` gets a size from; the extent of a further dim is added to them if none is that size.
+fn count<'c, 'a>(size: Size<'c, 'a>, extents: &mut Vec<Size<'c, 'a>>) -> Source<'c, 'a> {
+    if let Size::Static(size) = size {
+        return Source::Constant(size);
+    }
+    let known = extents.iter().position(|extent| *extent == size);
+    Source::Count(known.unwrap_or_else(|| {
+        extents.push(size);
+        extents.len() - 1
+    }))
+}
 
 /// A compute whose program is being written.
 pub(super) struct Writer<'c, 'a> {
@@ -33,12 +59,15 @@ pub(super) struct Writer<'c, 'a> {
 
 impl<'c: 'a, 'a> Writer<'c, 'a> {
     /// Inserts a compute before `op`, with results of the op's types and one dim for each of `extents`. Its inputs are `tensors`, the
-    /// tensors whose sizes `extents` are, and the arguments that `numbers` depend on.
+    /// tensors whose sizes `extents` are, and the arguments and tensors that `numbers` depend on. A size that `numbers` depend on is the sum of a
+    /// one over a dim of that extent, which is one of `extents` or a further dim behind them.
     ///
     /// # Errors
     ///
-    /// Unsupported: one of `numbers` is not computed from constants and arguments.
+    /// Unsupported: one of `numbers` is not computed from constants, arguments, elements of tensors without axes, and sizes that are
+    /// available before `op`.
     pub(super) fn begin(
+        known: &Sizes<'c, 'a>,
         op: OperationRef<'c, 'a>,
         tensors: &[Value<'c, 'a>],
         numbers: &[Value<'c, 'a>],
@@ -46,6 +75,21 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
     ) -> Result<Self, PassError<'c>> {
         let b = Builder::before(op);
         let context = b.context();
+        let (mut leaves, mut taken) = (Vec::new(), Vec::new());
+        for number in numbers {
+            function_scalars::leaves_and_taken(*number, op, &mut leaves, &mut taken)?;
+        }
+        let mut extents = extents.to_vec();
+        let taken = taken.into_iter().map(|from| {
+            let number = Value::from(from.result(0)?);
+            let source = match (function_scalars::held_by(from), known.of_number(number, op)) {
+                (Some(tensor), _) => Source::Element(tensor),
+                (None, Some(size)) => count(size, &mut extents),
+                (None, None) => return Err(function_scalars::unknown_number(from, op, true)),
+            };
+            Ok((number, source))
+        });
+        let taken = taken.collect::<Result<Vec<_>, PassError<'c>>>()?;
         let mut inputs = Vec::new();
         let mut position = |tensor: Value<'c, 'a>| {
             inputs
@@ -58,6 +102,11 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         };
         for tensor in tensors {
             position(*tensor);
+        }
+        for (_, source) in &taken {
+            if let Source::Element(tensor) = source {
+                position(*tensor);
+            }
         }
         let mut sizes = Vec::new();
         let mut size = |tensor: Value<'c, 'a>, axis: usize| {
@@ -77,10 +126,6 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
             }
         });
         let of_space = of_space.collect::<Vec<_>>();
-        let mut leaves = Vec::new();
-        for number in numbers {
-            function_scalars::leaves(*number, op, &mut leaves)?;
-        }
         let results = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
         let compute = compute::insert(
             &b,
@@ -96,9 +141,30 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         let arguments = compute::arguments(compute)?;
         let outside = inputs.iter().chain(&leaves);
         let inside = arguments.tensors.iter().chain(&arguments.scalars);
+        let b = Builder::at_end(compute::block(compute)?, op.location());
+        let mut inside = outside
+            .map(|value| key(*value))
+            .zip(inside.copied())
+            .collect::<HashMap<_, _>>();
+        for (number, source) in taken {
+            let number_inside = match source {
+                Source::Constant(size) => b.index(size),
+                Source::Count(dim) => {
+                    let one = b.integer(IntegerType::new(context, 64).into(), 1);
+                    let sum = reductions::reduce(&b, ReduceKind::Add, &[arguments.dims[dim]], one)?;
+                    b.value("arith.index_cast", &[sum], Type::index(context))
+                }
+                Source::Element(tensor) => {
+                    let access = AffineMap::new(context, 0, 0, &[]);
+                    let read = ReadOp::build(b.location(), inside[&key(tensor)], &[], access)?;
+                    b.insert(read).result(0)?.into()
+                }
+            };
+            inside.insert(key(number), number_inside);
+        }
         Ok(Self {
-            b: Builder::at_end(compute::block(compute)?, op.location()),
-            inside: outside.map(|value| key(*value)).zip(inside.copied()).collect(),
+            b,
+            inside,
             arguments,
             outside: compute.outputs(),
         })

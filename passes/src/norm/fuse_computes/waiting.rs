@@ -37,7 +37,8 @@ const HELD_POINTS: i64 = 1 << 14;
 
 /// The number of pairs of reductions that would have to wait for each other's points: neither one's dims are a subset of the other's,
 /// neither is last, and no tile holds the dims of both. Dims that count the results of a reduction are left out, because CTAs are not
-/// spread over them.
+/// spread over them. The loop that finds one of these results after the other is within the loops over what they are found for, so
+/// that a reduction of each of them over the latter, even a last one, crosses too.
 pub(super) fn crossings<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c, 'a>) -> usize {
     let counting = graph.counting(program);
     let reductions = reductions_of(graph, program).into_iter();
@@ -49,10 +50,21 @@ pub(super) fn crossings<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c,
             // A node comes after its operands, so that the first of a pair never depends on the second.
             let is_free = *first_is_last && !graph.entry(*second).reductions.contains(first);
             let is_nested = a.is_subset(b) || b.is_subset(a);
-            count += usize::from(!is_nested && !second_is_last && !is_free && !is_held(graph, &(a | b)));
+            let waits = !is_nested && !second_is_last && !is_free && !is_held(graph, &(a | b));
+            let counts_within = is_over_counted(graph, *first, *second, b) && !is_held(graph, b);
+            count += usize::from(waits || counts_within);
         }
     }
     count
+}
+
+/// Whether `second` reduces each of the results that a dim counts of `first` over dims that these vary over.
+fn is_over_counted(graph: &Graph<'_, '_>, first: Node, second: Node, over: &DimSet) -> bool {
+    let Kind::Reduce(_, _, _, Some(nth)) = &graph.entry(first).kind else {
+        return false;
+    };
+    let of = graph.entry(second);
+    of.reductions.contains(&first) && of.dims.contains(nth) && !over.is_disjoint(&graph.entry(first).dims)
 }
 
 /// Whether one tile holds all points of some dims.
@@ -66,10 +78,23 @@ fn is_held(graph: &Graph<'_, '_>, dims: &DimSet) -> bool {
 }
 
 /// The number of reductions over dims of dynamic extent to a single value for which others wait: a kernel with one has a single CTA.
+/// A count of points is none of them if a CTA has all of these points anyway, because of another reduction over them.
 pub(super) fn needed_everywhere<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c, 'a>) -> usize {
-    let reductions = reductions_of(graph, program).into_iter();
+    let reductions = reductions_of(graph, program);
     let is_open = |over: &DimSet| over.iter().any(|dim| !graph.extents[*dim].is_constant());
-    reductions
-        .filter(|(node, over, is_last)| graph.entry(*node).dims.is_empty() && is_open(over) && !is_last)
-        .count()
+    let is_count = |node: Node, over: &DimSet| {
+        let operands = graph.entry(node).kind.operands();
+        let varies = operands
+            .iter()
+            .any(|operand| !graph.entry(operand.node).dims.is_empty());
+        let is_of_own = |(_, other, _): &(Node, &DimSet, bool)| over.is_subset(other);
+        let mut others = reductions
+            .iter()
+            .filter(|(other, ..)| !graph.entry(*other).dims.is_empty());
+        !varies && others.any(is_of_own)
+    };
+    let needed = reductions.iter().filter(|(node, over, is_last)| {
+        graph.entry(*node).dims.is_empty() && is_open(over) && !is_last && !is_count(*node, over)
+    });
+    needed.count()
 }

@@ -308,6 +308,28 @@ func.func @f(%x: tensor<?x$Nxf32> {norm.name = "x"}) -> (tensor<?x$Nxf32> {norm.
 "#,
 };
 
+/// Means over the rows, whose number only a run knows.
+pub const MEANS_BY_SIZE: Graph = Graph {
+    name: "columns less their means, by the number of rows",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nxf32> {norm.name = "x"}) -> (tensor<?x$Nxf32> {norm.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nxf32>
+  %zero = arith.constant dense<0.0> : tensor<$Nxf32>
+  %sum = linalg.reduce {arith.addf} ins(%x : tensor<?x$Nxf32>) outs(%zero : tensor<$Nxf32>) dimensions = [0]
+  %integer = arith.index_cast %m : index to i64
+  %count = arith.sitofp %integer : i64 to f32
+  %counts = tensor.splat %count : tensor<$Nxf32>
+  %mean = arith.divf %sum, %counts : tensor<$Nxf32>
+  %whole = tensor.empty(%m) : tensor<?x$Nxf32>
+  %means = linalg.broadcast ins(%mean : tensor<$Nxf32>) outs(%whole : tensor<?x$Nxf32>) dimensions = [0]
+  %y = arith.subf %x, %means : tensor<?x$Nxf32>
+  return %y : tensor<?x$Nxf32>
+}
+"#,
+};
+
 /// Every row needs a sum over all rows, so that the part that waits for it is a kernel of its own.
 pub const COLUMNS_COME_BACK: Graph = Graph {
     name: "rms_norm less its columns' sums",
@@ -538,8 +560,9 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?xf32> {norm.name
 };
 
 /// Every function.
-pub const ALL: [&Graph; 20] = [
+pub const ALL: [&Graph; 21] = [
     &ARGMAX,
+    &MEANS_BY_SIZE,
     &ADD_RMS_NORM,
     &ADD_RMS_NORM_IN_PLACE,
     &CROSS_ENTROPY_IN_PLACE,

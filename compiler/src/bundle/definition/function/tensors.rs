@@ -247,15 +247,17 @@ impl Reader<'_, '_> {
         }))
     }
 
-    /// A scalar: one that the statement has already computed, an argument of the function, or the result of ops on such
-    /// scalars.
+    /// A scalar: one that the statement has already computed, an argument of the function, the size of a tensor, or the result of ops
+    /// on such scalars.
     pub(super) fn number(&mut self, number: IrValue, statement: &mut Statement) -> Option<Value> {
         if let Some(value) = statement.values.get(&key(number)) {
             return Some(*value);
         }
-        let value = match self.scalars.get(&key(number)) {
-            Some(scalar) => statement.push(scalar.step.clone()),
-            None => {
+        let size = self.size(number);
+        let value = match (self.scalars.get(&key(number)), size) {
+            (Some(scalar), _) => statement.push(scalar.step.clone()),
+            (None, Some(value)) => statement.push(Step::Size { value }),
+            (None, None) => {
                 let op = definition(number)?;
                 if walk::has_name(op, "tensor.extract") {
                     let value = self.extracted(op, statement)?;
