@@ -1,6 +1,6 @@
-//! A run's results as files, so that runs on different machines can be compared bit for bit.
+//! A run's tensors as files, so that runs on different machines can be compared bit for bit, and with formulas in other languages.
 //!
-//! Each output is `<function>.<tensor>.bin` in a folder: its memory from the first element to the last, holes included; bytes
+//! Each tensor is `<function>.<tensor>.bin` in a folder: its memory from the first element to the last, holes included; bytes
 //! that were not written hold [`crate::memory::POISON`].
 
 use std::fmt;
@@ -73,19 +73,30 @@ fn file(directory: &Path, problem: &Problem<'_>, tensor: &str) -> PathBuf {
     directory.join(format!("{}.{tensor}.bin", problem.function.name))
 }
 
-/// Writes every output into `directory`, which is created if necessary.
+/// Writes every input as it was before the run, and every output, into `directory`, which is created if necessary.
 ///
 /// # Errors
 /// An error of the file system.
-pub fn write(directory: &Path, problem: &Problem<'_>, images: &Images) -> Result<(), OutputsError> {
+pub fn write(
+    directory: &Path,
+    problem: &Problem<'_>,
+    before: &Images,
+    after: &Images,
+) -> Result<(), OutputsError> {
     let failed = |what, path: &Path| {
         let path = path.to_owned();
         move |source| OutputsError::File { what, path, source }
     };
     fs::create_dir_all(directory).map_err(failed("create", directory))?;
-    for output in &problem.function.outputs {
-        if let Some(image) = images.get(&output.name) {
-            let path = file(directory, problem, &output.name);
+    let inputs = problem.function.inputs.iter().map(|input| (&input.name, before));
+    let outputs = problem
+        .function
+        .outputs
+        .iter()
+        .map(|output| (&output.name, after));
+    for (name, images) in inputs.chain(outputs) {
+        if let Some(image) = images.get(name) {
+            let path = file(directory, problem, name);
             fs::write(&path, image.body()).map_err(failed("write", &path))?;
         }
     }

@@ -71,7 +71,7 @@ fn export_case(number: usize, case: &Trial, folder: &Path) -> io::Result<Option<
     // Writing to a string does not fail.
     let _ = writeln!(
         line,
-        " --rows-checked 0 --verify --write-outputs $OUT/{name} --json > $OUT/{name}.json || echo 'failed: {name}: {case}'"
+        " --rows-checked 0 --verify --write-tensors $OUT/{name} --json > $OUT/{name}.json || echo 'failed: {name}: {case}'"
     );
     Ok(Some(line))
 }

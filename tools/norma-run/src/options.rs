@@ -26,7 +26,7 @@ pub struct Options {
     pub time: bool,
     /// Measure each bundle of a folder that normac --candidates wrote, and tell by how much the compiler's choice is slower than the
     /// best of them
-    #[arg(long, conflicts_with_all = ["verify", "time", "write_outputs", "sweep", "copy", "report", "measured"])]
+    #[arg(long, conflicts_with_all = ["verify", "time", "write_tensors", "sweep", "copy", "report", "measured"])]
     pub regret: bool,
     /// Run once for each of these values of a size, such as m=1024,4096,16384
     #[arg(long, value_name = "SIZE=N,...", value_parser = parse_sweep)]
@@ -38,11 +38,11 @@ pub struct Options {
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Make the report of what --json wrote in earlier runs, and run nothing
-    #[arg(long, value_name = "FILE.json", requires = "report", conflicts_with_all = ["bundle", "sweep", "verify", "time", "write_outputs"])]
+    #[arg(long, value_name = "FILE.json", requires = "report", conflicts_with_all = ["bundle", "sweep", "verify", "time", "write_tensors"])]
     pub measured: Vec<PathBuf>,
-    /// Write each output, byte for byte, to a file of this folder, for norma-sim --compare-outputs
+    /// Write each input and output, byte for byte, to a file of this folder, such as rms_norm.x.bin
     #[arg(long, value_name = "DIR")]
-    pub write_outputs: Option<PathBuf>,
+    pub write_tensors: Option<PathBuf>,
     /// On a GPU that no cubin fits, run the PTX that normac --ptx-fallback stored, which the driver compiles first
     #[arg(long)]
     pub allow_ptx: bool,
@@ -56,9 +56,9 @@ const EXIT_CODES: &str = "Exit codes: 0 right, 1 wrong results or a failed launc
                           3 no CUDA driver or no GPU for this bundle";
 
 impl Options {
-    /// Whether to verify: if asked to, if outputs are to be written, and if nothing else is asked for.
+    /// Whether to verify: if asked to, if tensors are to be written, and if nothing else is asked for.
     pub fn verifies(&self) -> bool {
-        self.verify || self.write_outputs.is_some() || !self.times()
+        self.verify || self.write_tensors.is_some() || !self.times()
     }
 
     /// Whether to time: if asked to, and for a comparison with a copy or a report.

@@ -59,8 +59,8 @@ fn one(
     let verification = options
         .verifies()
         .then(|| {
-            let outputs = options.write_outputs.as_deref();
-            verify::verify(device, &loaded, problem, &inputs, run.sampling(), outputs)
+            let folder = options.write_tensors.as_deref();
+            verify::verify(device, &loaded, problem, &inputs, run.sampling(), folder)
         })
         .transpose()?;
     let timing = options
@@ -89,8 +89,8 @@ fn sharded(
     problem: &ShardedProblem<'_>,
 ) -> Result<Report, Failure> {
     let inputs = memory::inputs(&problem.whole, run.fill, run.seed);
-    let outputs = options.write_outputs.as_deref();
-    let verification = verify::verify_sharded(device, bundle, problem, &inputs, run.sampling(), outputs)?;
+    let folder = options.write_tensors.as_deref();
+    let verification = verify::verify_sharded(device, bundle, problem, &inputs, run.sampling(), folder)?;
     let kernels = problem.runs().flat_map(|run| &run.kernels);
     Ok(Report {
         function: problem.whole.function.name.clone(),

@@ -13,7 +13,7 @@ use norma_runtime::{Bundle, Device};
 use crate::call::{Loaded, Tensors};
 use crate::failure::Failure;
 
-/// Runs `loaded` on `inputs`, twice on the same workspaces, and compares the results; writes the outputs of the first run
+/// Runs `loaded` on `inputs`, twice on the same workspaces, and compares the results; writes the tensors of the first run
 /// into the folder `directory`, if given.
 ///
 /// # Errors
@@ -47,7 +47,7 @@ pub fn verify(
         after.insert(input.name.clone(), tensors.read(&input.name)?);
     }
     if let Some(directory) = directory {
-        outputs::write(directory, problem, &after)?;
+        outputs::write(directory, problem, inputs, &after)?;
     }
     let left = Run {
         before: inputs,
@@ -100,7 +100,7 @@ pub fn verify_sharded(
     };
     let (left, again) = (run()?, run()?);
     if let Some(directory) = directory {
-        outputs::write(directory, &problem.whole, &left.images)?;
+        outputs::write(directory, &problem.whole, inputs, &left.images)?;
     }
     Ok(problem.verify(inputs, &left, Some(&again), sampling)?)
 }

@@ -51,7 +51,10 @@ pub struct Options {
     /// The source of a module that has lost its definition: what its function must compute
     #[arg(long, value_name = "FILE")]
     pub oracle: Option<PathBuf>,
-    /// Compare the results, bit for bit, with those that norma-run --write-outputs left in this folder
+    /// Write each input and output of the first run, byte for byte, to a file of this folder, such as rms_norm.x.bin
+    #[arg(long, value_name = "DIR", conflicts_with = "mutants")]
+    pub write_tensors: Option<PathBuf>,
+    /// Compare the results, bit for bit, with those that --write-tensors left in this folder, here or of norma-run
     #[arg(long, value_name = "DIR")]
     pub compare_outputs: Option<PathBuf>,
     /// How many bytes the tensors and workspaces may take

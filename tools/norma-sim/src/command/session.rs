@@ -62,6 +62,10 @@ pub fn run(options: &Options, diagnostics: &mut String) -> Result<Session, Error
             judgement
         }
     };
+    if let Some(directory) = &options.write_tensors {
+        let images = &judgement.images;
+        outputs::write(directory, &problem, images, images)?;
+    }
     let agreements = options
         .compare_outputs
         .as_ref()
