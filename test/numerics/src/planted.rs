@@ -100,3 +100,43 @@ fn ties_of_bf16_that_go_away_from_zero() {
         planted
     });
 }
+
+/// Vectors at the ends of an unaligned row are read element by element.
+#[test]
+fn elements_that_are_lost_where_a_vector_is_read_in_part() {
+    let mut case = case(Op::Sum, BF16, 1001, Fill::Exact);
+    case.program.schedule = Some(Schedule {
+        threads_per_row: 64,
+        vector: 8,
+        is_aligned: true,
+        ..Schedule::default()
+    });
+    assert_caught(case, |text| {
+        text.replace("mov.b16 $0, 0; @$2 ld.global.b16 $0, [$1];", "mov.b16 $0, 0;")
+    });
+}
+
+/// Merges the sums of squares of two CTAs, each around the mean of its own 512 elements, as if each were of 256.
+#[test]
+fn partial_results_of_another_number_of_elements() {
+    const LAYER_NORM: Call = Call {
+        name: "layer_norm, merged",
+        op: "layer_norm",
+        schedule: Some(
+            "spread = [[grid], [register(2), cluster(2), warp(2), lane(32), vector(4)]], merge_reductions = [cluster]",
+        ),
+        ..Call::PLAIN
+    };
+    assert_caught(case(Op::Named(&LAYER_NORM), F32, 1024, Fill::Normal), |text| {
+        text.replace("dense<5.120000e+02>", "dense<2.560000e+02>")
+    });
+}
+
+/// The upper of two bf16 in a word loses the lowest bit of its mantissa.
+#[test]
+fn a_mantissa_bit_that_is_lost() {
+    assert_caught(case(Op::Sum, BF16, 1000, Fill::Exact), |text| {
+        text.replace("(-65536 : i32)", "(-131072 : i32)")
+            .replace("dense<-65536>", "dense<-131072>")
+    });
+}
