@@ -102,6 +102,8 @@ const STEPS: &[Step] = &[
             "gl-vectorize-access",
             // Runs behind all that expands exchanges between threads: it unrolls the loops that are left without any.
             "gl-unroll-loops",
+            // The loops that are left run each step by itself.
+            "gl-sink-extensions",
             "gl-dependent-launch",
         ],
     },

@@ -6,13 +6,14 @@
 //! - `steps`: scalars of a loop body as they are in another step of the loop, and loads that an earlier step may issue.
 //! - `steady`: along which axes a tile of computed numbers is the same; `tile_layouts`: tiles in other layouts.
 //! - `exchanged`: tiles that threads exchange through shared memory without bank conflicts.
-//! - `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up at the start of a kernel.
+//! - `clusters`: the clusters of a kernel; `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up at the start of a kernel.
 //! - `hand_over`: the arithmetic of registers that producer warps hand to consumers.
 //! - `constant_tiles`: operands of reductions that are known constants; `tensor_maps`: which buffers a tensor map can describe.
 
 pub(crate) mod access;
 pub(crate) mod allocate_shared;
 pub(crate) mod bounds;
+mod clusters;
 pub(crate) mod constant_tiles;
 pub(crate) mod dependent_launch;
 pub(crate) mod divisibility;
@@ -31,6 +32,7 @@ pub(crate) mod prefetch_loads;
 pub(crate) mod quotient_form;
 mod scalars;
 pub(crate) mod shared_memory;
+pub(crate) mod sink_extensions;
 pub(crate) mod specialize_warps;
 mod steady;
 pub(crate) mod steps;

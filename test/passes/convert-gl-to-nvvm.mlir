@@ -715,6 +715,32 @@ gpu.module @m {
 
 // -----
 
+// In a cluster a thread of each CTA announces the number's bytes, and that of the first CTA draws and sends the number to both.
+// CHECK-LABEL: llvm.func @drawn_by_a_cluster
+// CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c8_i32
+// CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK: scf.if %[[IS_FIRST]]
+// CHECK: %[[OLD:.*]] = llvm.atomicrmw add
+// CHECK: %[[NUMBER:.*]] = arith.addi %{{.*}}, %[[OLD]] : i64
+// CHECK-COUNT-2: st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [$0], $2, [$1];{{.*}}, %[[NUMBER]]
+// CHECK-NOT: st.async
+// CHECK: scf.while
+// CHECK: nvvm.mbarrier.try_wait
+gpu.module @m {
+  gpu.func @drawn_by_a_cluster(%counter: memref<1xi64>, %tiles: index, %clusters: index, %slot: index) kernel attributes {gl.num_warps = 2 : i64, gl.shared_bytes = 32 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (2)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [256], cluster = 2>} {
+    %even = arith.constant false
+    %numbers = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<2x1xindex, #gl.plain<order = [1, 0]>>
+    %drawn = gl.mbarrier_alloc {offset = 16 : i64} : !gl.mbarrier<2>
+    gl.draw_tile %counter of %tiles behind %clusters, %numbers, %drawn[%slot] : memref<1xi64>, !gl.memdesc<2x1xindex, #gl.plain<order = [1, 0]>>, !gl.mbarrier<2>
+    %next = gl.await_tile %numbers, %drawn[%slot], %even : !gl.memdesc<2x1xindex, #gl.plain<order = [1, 0]>>, !gl.mbarrier<2>
+    gl.mbarrier_wait %drawn[%next], %even : !gl.mbarrier<2>
+    gpu.return
+  }
+}
+
+// -----
+
 // All threads make their writes visible to the copy engine; one issues the copies, commits their group, and waits for groups.
 // CHECK-LABEL: llvm.func @sent
 // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}

@@ -299,6 +299,41 @@ gpu.module @kernels {
 
 // -----
 
+// A loop over drawn tiles carries the number of its step, from which that of its first step is taken.
+// CHECK-LABEL: gpu.func @ctas_in_a_loop_over_drawn_tiles
+// CHECK-SAME: (%{{.*}}: index, %[[FIRST:.*]]: index)
+// CHECK: %[[B:.*]] = gl.mbarrier_alloc : <2>
+// CHECK: ^bb0(%{{.*}}: index, %[[STEP:.*]]: index):
+// CHECK: %[[TURN:.*]] = arith.subi %[[STEP]], %[[FIRST]] : index
+// CHECK: %[[HALF:.*]] = arith.shrui %[[TURN]]
+// CHECK: %[[SLOT:.*]] = arith.andi %[[TURN]]
+// CHECK: gl.remote_arrive %[[B]][%[[SLOT]]]
+#ctas = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[0]], block = [[1], [2]]>
+#launch = #gl.launch<grid = affine_map<() -> (4)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [], cluster = 4>
+gpu.module @kernels {
+  gpu.func @ctas_in_a_loop_over_drawn_tiles(%tile: index, %first: index) attributes {gl.launch = #launch} {
+    %c1 = arith.constant 1 : index
+    scf.while (%i = %tile, %step = %first) : (index, index) -> (index, index) {
+      %more = "test.more"(%i) : (index) -> i1
+      scf.condition(%more) %i, %step : index, index
+    } do {
+    ^bb0(%i: index, %step: index):
+      %x = "test.partial"(%i) : (index) -> tensor<4xf32, #ctas>
+      %s = gl.reduce %x axis 0 : (tensor<4xf32, #ctas>) -> tensor<f32, #gl.slice<axis = 0, parent = #ctas>> combine {
+      ^bb0(%a: f32, %b: f32):
+        %0 = arith.addf %a, %b : f32
+        gl.yield %0 : f32
+      }
+      %next = "test.next"(%s) : (tensor<f32, #gl.slice<axis = 0, parent = #ctas>>) -> index
+      %count = arith.addi %step, %c1 : index
+      scf.yield %next, %count : index, index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // In a partition the iterations of its loop are counted. All threads arrive at the cluster barrier after everything that
 // initialises mbarriers, and wait there before the partitions begin.
 // CHECK-LABEL: gpu.func @ctas_in_a_partition

@@ -133,6 +133,42 @@ gpu.module @kernels {
 
 // -----
 
+// In a cluster of two CTAs the mailbox has two slots for each of the two stages.
+// CHECK-LABEL: gpu.func @drawn_by_a_cluster
+// CHECK-DAG: %[[NUMBERS:.*]] = gl.local_alloc : <4x1xindex
+// CHECK: %[[FOUR:.*]] = arith.constant 4 : i32
+// CHECK: %[[REST:.*]] = arith.remui %{{.*}}, %[[FOUR]] : i32
+// CHECK: %[[SLOT:.*]] = arith.index_castui %[[REST]] : i32 to index
+// CHECK: %[[ROUND:.*]] = arith.divui %{{.*}}, %[[FOUR]] : i32
+// CHECK: %[[ODD:.*]] = arith.andi %[[ROUND]]
+// CHECK: %[[PARITY:.*]] = arith.cmpi ne, %[[ODD]]
+// CHECK: gl.draw_tile %{{.*}}, %[[NUMBERS]], %[[DRAWN:.*]][%[[SLOT]]] : {{.*}}, <4>
+// CHECK: gl.mbarrier_wait %{{.*}}[%[[STAGE:.*]]], %{{.*}} : <2>
+// CHECK: gl.await_tile %[[NUMBERS]], %[[DRAWN]][%[[SLOT]]], %[[PARITY]]
+// CHECK: gl.mbarrier_arrive %{{.*}}[%[[STAGE]]] : <2>
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = [[0]]>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @drawn_by_a_cluster(%x: memref<?x64xbf16>, %counter: memref<1xi64>, %first: index, %tiles: index, %clusters: index) kernel attributes {gl.num_warps = 4 : i64, gl.stages = 2 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (2)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16, 256], cluster = 2>} {
+    scf.while (%i = %first) : (index) -> index {
+      %more = arith.cmpi ult, %i, %tiles : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by bulk : memref<?x64xbf16>, !tile
+      %t = gl.local_load %m : !tile -> tensor<64xbf16, #row>
+      "test.use"(%t) : (tensor<64xbf16, #row>) -> ()
+      %next = gl.next_tile %counter of %tiles behind %clusters : memref<1xi64>
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // Steps alternate between two memories to send from: a step waits for the group of the step before the last, and its stores
 // form one group. Loops that continue one another use the same memories, and the kernel ends once all groups are complete.
 // CHECK-LABEL: gpu.func @sent

@@ -207,7 +207,16 @@ norm.kernel @drawn_along_two_dims(%x: memref<?x64xf32>, %y: memref<?x64xf32>) sp
 
 // -----
 
-// expected-error @+1 {{unsupported: hand_out = dynamic in clusters; supported: CTAs on their own}}
+// expected-error @+1 {{unsupported: hand_out = dynamic in clusters along dim 1, which nothing is reduced over; supported: clusters that share a reduced dim}}
+norm.kernel @drawn_by_clusters_without_exchanges(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [cluster(2), lane(32)]], keep = [shared, none], bring = bulk, hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  norm.write %0, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: hand_out = dynamic in clusters whose tiles are loaded; supported: tiles that bulk or tensor copies bring, and CTAs on their own}}
 norm.kernel @drawn_by_clusters(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[loop, grid(4)], [cluster(2), lane(32)]], hand_out = dynamic>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>

@@ -73,6 +73,7 @@
 // GL-LOWERED-NEXT: gl-insert-barriers
 // GL-LOWERED-NEXT: gl-vectorize-access
 // GL-LOWERED-NEXT: gl-unroll-loops
+// GL-LOWERED-NEXT: gl-sink-extensions
 // GL-LOWERED-NEXT: gl-dependent-launch
 // GL-LOWERED-NEXT: {{^\)}}
 

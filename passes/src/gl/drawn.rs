@@ -2,7 +2,7 @@
 //! which ends with `gl.next_tile`.
 //!
 //! One thread draws a number and passes it to the others through shared memory ([`Mailbox`]): it arrives at an mbarrier once
-//! the number is there. A slot of the mailbox may be overwritten once every thread has read it, which whoever uses the mailbox
+//! the number is there. In a cluster the first CTA draws, and sends the number to the mailboxes of all CTAs. A slot of the mailbox may be overwritten once every thread has read it, which whoever uses the mailbox
 //! has to ensure.
 
 use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
@@ -13,10 +13,12 @@ use crate::mlir::{
     diagnostic::Diagnostic,
     pass::PassError,
     region::{self, move_to_end},
+    types,
+    values::definition,
     walk,
 };
 
-use super::{mbarriers::barriers, shared_memory::row_major, steps};
+use super::{divisibility::constant, mbarriers::barriers, shared_memory::row_major, steps};
 
 /// A loop whose tiles are drawn. Its first loop-carried value is the number of the step's tile.
 #[derive(Clone, Copy)]
@@ -74,6 +76,28 @@ impl<'c: 'a, 'a> DrawnLoop<'c, 'a> {
             ..self
         })
     }
+}
+
+/// The number of the current step of `of`, an `scf.while`, from 0 on: a loop-carried value that grows by 1 from step to step, less what it
+/// begins with. `None` if the loop carries none.
+pub(super) fn number_of_step<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    of: OperationRef<'c, 'a>,
+) -> Option<Value<'c, 'a>> {
+    let body = steps::body(of).ok()?;
+    let end = body.terminator()?;
+    for (position, first) in of.operands().enumerate() {
+        let number = Value::from(body.argument(position).ok()?);
+        let next = definition(end.operand(position).ok()?).filter(|op| walk::has_name(*op, "arith.addi"));
+        let is_next = next.is_some_and(|next| {
+            let is_number = next.operand(0).is_ok_and(|operand| operand == number);
+            is_number && next.operand(1).is_ok_and(|step| constant(step) == Some(1))
+        });
+        if is_next && types::is_index(number.r#type()) {
+            return Some(b.value("arith.subi", &[number, first], number.r#type()));
+        }
+    }
+    None
 }
 
 /// Adds loop-carried values to `of`, an `scf.while`, behind the existing ones. They are `initial` in the first step, and every
@@ -154,8 +178,8 @@ impl<'c: 'a, 'a> Mailbox<'c, 'a> {
         })
     }
 
-    /// Draws a number into a slot from the counter of `next`. The first `dealt` tiles are not drawn, but assigned to CTAs by
-    /// their number.
+    /// Draws a number into a slot from the counter of `next`. The first `dealt` tiles are not drawn, but assigned to CTAs, or to clusters,
+    /// by their number.
     pub fn draw(
         &self,
         b: &Builder<'c, 'a>,

@@ -83,6 +83,11 @@ fn collect<'c, 'a>(root: OperationRef<'c, 'a>, order: MlirWalkOrder) -> Vec<Oper
         .collect()
 }
 
+/// Whether `op` is `outer` or inside of it.
+pub fn is_within<'c, 'a>(op: OperationRef<'c, 'a>, outer: OperationRef<'c, 'a>) -> bool {
+    std::iter::successors(Some(op), |op| op.parent_operation()).any(|around| around == outer)
+}
+
 #[cfg(test)]
 mod tests {
     use melior::{

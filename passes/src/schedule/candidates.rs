@@ -8,6 +8,7 @@
 mod aligned;
 mod clusters;
 mod counted;
+mod persistent;
 mod tiled;
 mod variants;
 mod vectors;

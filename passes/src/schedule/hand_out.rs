@@ -38,6 +38,7 @@ pub(super) fn walked(space: &Space<'_, '_>, mapping: &Mapping) -> Result<Mapping
     factors[0].size = factors[0].size.map(|steps| steps.saturating_mul(ctas));
     check_rest(&walked)?;
     check_kernel(space, dim)?;
+    check_exchanges(space, &walked)?;
     Ok(walked)
 }
 
@@ -68,9 +69,11 @@ fn check_rest(walked: &Mapping) -> Result<(), Reason> {
             "hand_out = dynamic with CTAs along dim {dim} besides those that draw; supported: one grid factor, within the loop"
         )));
     }
-    if walked.ctas_per_cluster() > 1 {
+    let is_ring = matches!(walked.bring, CopyMechanism::Bulk | CopyMechanism::Tensor);
+    if walked.ctas_per_cluster() > 1 && !is_ring {
         return Err(Reason::unsupported(
-            "hand_out = dynamic in clusters; supported: CTAs on their own",
+            "hand_out = dynamic in clusters whose tiles are loaded; supported: tiles that bulk or tensor copies bring, and CTAs on their \
+             own",
         ));
     }
     if walked.bring == CopyMechanism::CpAsync {
@@ -85,6 +88,30 @@ fn check_rest(walked: &Mapping) -> Result<(), Reason> {
         )));
     }
     Ok(())
+}
+
+/// Refuses clusters whose CTAs exchange nothing in a step. The one that draws for the others overwrites numbers that they have read, which
+/// it knows from what they send in the steps between (`gl-pipeline`).
+fn check_exchanges(space: &Space<'_, '_>, walked: &Mapping) -> Result<(), Reason> {
+    let is_shared = |dim: &usize| {
+        walked.spread[*dim]
+            .iter()
+            .any(|factor| factor.level == Level::Cluster)
+    };
+    let reductions = space.reductions();
+    let is_reduced = |dim: usize| {
+        let mut reductions = reductions.iter();
+        reductions.any(|reduce| space.dims_reduced_by(*reduce).contains(&dim))
+    };
+    match (0..walked.spread.len())
+        .filter(is_shared)
+        .find(|dim| !is_reduced(*dim))
+    {
+        Some(dim) => Err(Reason::unsupported(format!(
+            "hand_out = dynamic in clusters along dim {dim}, which nothing is reduced over; supported: clusters that share a reduced dim"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses kernels in which a step depends on others, or a result on no step.

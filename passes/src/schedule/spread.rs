@@ -94,6 +94,14 @@ impl Spread {
         }
     }
 
+    /// The share of the tile's points that lie within the dim, where the tile holds all of it.
+    pub(super) fn filled(&self) -> f64 {
+        match self.is_looped {
+            true => 1.0,
+            false => (self.extent as f64 / (self.tile * self.cluster) as f64).min(1.0),
+        }
+    }
+
     /// Steps of the dim's loop.
     pub(super) fn steps(&self) -> f64 {
         (self.extent as f64 / (self.tile * self.ctas) as f64).ceil()

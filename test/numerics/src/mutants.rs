@@ -402,6 +402,21 @@ mod tests {
         exchanges_are_caught(&case, 20);
     }
 
+    /// The first CTA of a cluster draws for both, each goes through its ring several times, and they exchange the row's maximum and sum.
+    #[test]
+    fn each_part_of_a_ring_whose_tiles_a_cluster_draws_is_missed() {
+        const RING: Call = Call {
+            schedule: Some(
+                "spread = [[loop, grid(2)], [cluster(2), warp(2), lane(32), vector(4)]], keep = [shared, none], bring = bulk, stages = 2, \
+                 producer_warps = 1, hand_out = dynamic",
+            ),
+            ..SHARED_ROWS
+        };
+        let mut case = plain(Op::Named(&RING), F32, 512);
+        case.run.rows = 23;
+        exchanges_are_caught(&case, 30);
+    }
+
     /// Two groups of consumers take steps in turns, several each, and get the registers of the producers. Each barrier of a group is its own,
     /// and the first group waits for what the second one has accumulated.
     #[test]

@@ -124,7 +124,7 @@ pub(super) fn remote_arrive<'c, 'a>(
     };
     let barrier = mbarrier::element(&e, *barriers, *index);
     let attributes = mbarrier::ordered(&e)?;
-    let ctas = cluster_size(&e, op)?;
+    let ctas = size(&e, op)?;
     let rank = e.thread_id();
     let is_sender = e.compare(IntegerPredicate::Less, rank, e.i32(ctas));
     e.instead(is_sender, None, || {
@@ -154,7 +154,7 @@ struct Senders {
 impl Senders {
     /// The senders of a tile in which lanes that differ only in the bits of `copies` hold the same elements.
     fn of<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>, copies: usize) -> Result<Self, Diagnostic<'c>> {
-        let bits = cluster_size(e, op)?.ilog2();
+        let bits = size(e, op)?.ilog2();
         let lane_bits = (0..usize::BITS)
             .filter(|bit| copies >> bit & 1 == 1)
             .take(bits as usize)
@@ -191,19 +191,23 @@ impl Senders {
 }
 
 /// The number of CTAs in a cluster of the kernel around `op`.
-fn cluster_size<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>) -> Result<i64, Diagnostic<'c>> {
+pub(super) fn size<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>) -> Result<i64, Diagnostic<'c>> {
     let size = walk::enclosing(op, "llvm.func").and_then(super::function::launch_of);
     size.map(|launch| launch.cluster())
         .ok_or_else(|| e.internal("expected a kernel with gl.launch"))
 }
 
 /// The same address in the shared memory of another CTA.
-fn in_cta<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>, rank: Value<'c, 'a>) -> Value<'c, 'a> {
+pub(super) fn in_cta<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    pointer: Value<'c, 'a>,
+    rank: Value<'c, 'a>,
+) -> Value<'c, 'a> {
     let space = melior::dialect::llvm::r#type::pointer(e.b.context(), address_space::CLUSTER_SHARED);
     e.b.value("nvvm.mapa", &[pointer, rank], space)
 }
 
 /// A pointer as the 32-bit integer that inline PTX takes.
-fn address<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>) -> Value<'c, 'a> {
+pub(super) fn address<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>) -> Value<'c, 'a> {
     e.b.value("llvm.ptrtoint", &[pointer], e.int(32))
 }

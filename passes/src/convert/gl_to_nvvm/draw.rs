@@ -3,9 +3,12 @@
 use melior::ir::{Attribute, OperationRef, attribute::StringAttribute};
 use norma_dialects::gl::{AwaitTileOp, DrawTileOp};
 
-use crate::mlir::{builder::Builder, comparison::IntegerPredicate, conversion::Rejection};
+use crate::mlir::{
+    builder::Builder, comparison::IntegerPredicate, conversion::Rejection, diagnostic::Diagnostic,
+};
 
 use super::{
+    cluster,
     emit::{Emit, Value},
     mbarrier,
 };
@@ -20,8 +23,9 @@ enum Atomic {
     Add = 1,
 }
 
-/// Lowers `gl.draw_tile`, which one thread executes. The atomics are relaxed, as CTAs exchange no data by them. The last draw
-/// resets the counter, which only the next launch reads.
+/// Lowers `gl.draw_tile`, which one thread executes; in a cluster one thread of each CTA, of which that of the first CTA draws, and sends the
+/// number to all CTAs. The atomics are relaxed, as CTAs exchange no data by them. The last draw resets the counter, which only the next
+/// launch reads.
 pub(super) fn draw<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -32,17 +36,50 @@ pub(super) fn draw<'c, 'a>(
     let [counter, tiles, dealt, numbers, drawn, index] = operands else {
         return Err("expected a counter, two numbers, a memory, mbarriers and an index".into());
     };
-    let drawn_before = atomic(&e, Atomic::Add, *counter, e.i64(1));
-    let is_last = e.compare(IntegerPredicate::Equal, drawn_before, e.subi(*tiles, e.i64(1)));
-    e.instead(is_last, None, || {
-        atomic(&e, Atomic::Exchange, *counter, e.i64(0));
+    let place = e.element_pointer(*numbers, e.int(64), *index);
+    let barrier = mbarrier::element(&e, *drawn, *index);
+    let ctas = cluster::size(&e, op)?;
+    if ctas == 1 {
+        let number = e.addi(*dealt, drawn_before(&e, *counter, *tiles)?);
+        e.store(number, place, BYTES);
+        mbarrier::arrive_at(&e, barrier)?;
+        b.erase(op);
+        return Ok(());
+    }
+    mbarrier::expect_at(&e, barrier, e.i32(BYTES))?;
+    let is_first = e.compare(IntegerPredicate::Equal, e.cluster_rank(), e.i32(0));
+    e.instead(is_first, None, || {
+        let number = e.addi(*dealt, drawn_before(&e, *counter, *tiles)?);
+        for rank in 0..ctas {
+            let [place, barrier] =
+                [place, barrier].map(|place| cluster::address(&e, cluster::in_cta(&e, place, e.i32(rank))));
+            e.inline_ptx(
+                "st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [$0], $2, [$1];",
+                "r,r,l,~{memory}",
+                &[place, barrier, number],
+                None,
+                true,
+            );
+        }
         Ok(None)
     })?;
-    let place = e.element_pointer(*numbers, e.int(64), *index);
-    e.store(e.addi(*dealt, drawn_before), place, BYTES);
-    mbarrier::arrive_at(&e, mbarrier::element(&e, *drawn, *index))?;
     b.erase(op);
     Ok(())
+}
+
+/// Draws from the counter: returns how many numbers were drawn before, and resets it behind the last draw of a launch.
+fn drawn_before<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    counter: Value<'c, 'a>,
+    tiles: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let before = atomic(e, Atomic::Add, counter, e.i64(1));
+    let is_last = e.compare(IntegerPredicate::Equal, before, e.subi(tiles, e.i64(1)));
+    e.instead(is_last, None, || {
+        atomic(e, Atomic::Exchange, counter, e.i64(0));
+        Ok(None)
+    })?;
+    Ok(before)
 }
 
 /// Lowers `gl.await_tile`.

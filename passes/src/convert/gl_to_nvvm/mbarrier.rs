@@ -50,15 +50,24 @@ pub(super) fn expect<'c, 'a>(
         return Err("expected an array, an index and bytes".into());
     };
     let bytes = b.value("arith.trunci", &[*bytes], e.int(32));
-    let operands = [element(&e, *array, *index), bytes];
-    b.op_with(
+    expect_at(&e, element(&e, *array, *index), bytes)?;
+    b.erase(op);
+    Ok(())
+}
+
+/// Arrives at an mbarrier, and announces `bytes` bytes, an i32, to its phase.
+pub(super) fn expect_at<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    barrier: Value<'c, 'a>,
+    bytes: Value<'c, 'a>,
+) -> Result<(), Diagnostic<'c>> {
+    e.b.op_with(
         "nvvm.mbarrier.arrive.expect_tx",
-        &operands,
+        &[barrier, bytes],
         &[],
-        &ordered(&e)?,
+        &ordered(e)?,
         Vec::new(),
     );
-    b.erase(op);
     Ok(())
 }
 

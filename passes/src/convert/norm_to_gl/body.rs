@@ -234,11 +234,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             return Ok(());
         }
         let index = Type::index(self.b.context());
-        let mut rest = self.cta()?;
-        let ctas = self.mapping.ctas_per_cluster();
-        if ctas > 1 {
-            rest = self.b.value("arith.divui", &[rest, self.b.index(ctas)], index);
-        }
+        let mut rest = self.cluster()?;
         for (position, &dim) in grid.iter().enumerate().rev() {
             let coordinate = if position == 0 {
                 rest
@@ -251,6 +247,18 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             self.define_coordinate(dim, coordinate);
         }
         Ok(())
+    }
+
+    /// The number of the CTA's cluster in the grid; without clusters, its own.
+    fn cluster(&self) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let cta = self.cta()?;
+        Ok(match self.mapping.ctas_per_cluster() {
+            1 => cta,
+            ctas => {
+                let index = Type::index(self.b.context());
+                self.b.value("arith.divui", &[cta, self.b.index(ctas)], index)
+            }
+        })
     }
 
     /// The CTA's number in the grid.

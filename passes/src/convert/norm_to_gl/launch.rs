@@ -30,12 +30,16 @@ pub(super) fn attribute<'c>(
     let context = context::of(space.location());
     let constant = |value: i64| AffineExpr::constant(context, value);
     let drawn = placement.drawn(mapping);
+    let of_cluster = constant(mapping.ctas_per_cluster());
     let ctas = match drawn {
-        // CTAs beyond the number of tiles would have nothing to do.
-        Some(dim) => vec![constant(mapping.extent(Level::Grid)), space.extents[dim]],
+        // CTAs and clusters beyond the number of tiles would have nothing to do.
+        Some(dim) => vec![
+            of_cluster * constant(mapping.extent(Level::Grid)),
+            of_cluster * space.extents[dim],
+        ],
         None => {
             let extents = placement.grid().map(|dim| space.extents[dim]);
-            vec![extents.fold(constant(mapping.ctas_per_cluster()), |ctas, extent| ctas * extent)]
+            vec![extents.fold(of_cluster, |ctas, extent| ctas * extent)]
         }
     };
     let traffic = space.traffic()?;

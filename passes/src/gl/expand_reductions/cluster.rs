@@ -22,18 +22,17 @@ use melior::ir::{
     Attribute, OperationRef, Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType,
 };
 use norma_dialects::{
-    attributes::kernel,
     gl::{
-        CacheAttr, ClusterArriveOp, ClusterWaitOp, EvictionPolicy, FenceMBarrierInitOp, LaunchAttr, LoadOp,
-        LocalAllocOp, LocalLoadOp, MBarrierAllocOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType,
-        MBarrierWaitOp, MemDescIndexOp, ReduceOp, RemoteArriveOp, RemoteStoreOp,
+        CacheAttr, ClusterArriveOp, ClusterWaitOp, EvictionPolicy, FenceMBarrierInitOp, LoadOp, LocalAllocOp,
+        LocalLoadOp, MBarrierAllocOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp,
+        MemDescIndexOp, ReduceOp, RemoteArriveOp, RemoteStoreOp,
     },
     layout,
 };
 use norma_layout::{HardwareDim, LinearLayout};
 
 use crate::{
-    gl::{constant_tiles, shared_memory},
+    gl::{clusters, constant_tiles, shared_memory},
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, region, types, walk},
 };
 
@@ -48,11 +47,7 @@ pub(super) fn expand<'c>(function: OperationRef<'c, '_>) -> Result<u64, PassErro
     if rounds.is_empty() {
         return Ok(0);
     }
-    let ctas = function
-        .attribute(kernel::LAUNCH)
-        .ok()
-        .and_then(LaunchAttr::from_attribute)
-        .map_or(1, |launch| launch.cluster());
+    let ctas = clusters::ctas(function);
     let rounds = rounds
         .iter()
         .map(|round| Exchange::of(function, round, ctas))

@@ -4,6 +4,7 @@
 use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::WarpSpecializeOp;
 
+use crate::gl::drawn;
 use crate::mlir::{
     builder::Builder,
     diagnostic::Diagnostic,
@@ -17,8 +18,8 @@ use crate::mlir::{
 ///
 /// # Errors
 ///
-/// Unsupported if an op around `op` is not an `scf.for`, or if an inner loop's number of iterations may change with an outer
-/// loop.
+/// Unsupported if an op around `op` is neither an `scf.for` nor an outermost `scf.while`, or if an inner loop's number of iterations may
+/// change with an outer loop.
 pub(super) fn loops_around<'c, 'a>(
     function: OperationRef<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -28,7 +29,10 @@ pub(super) fn loops_around<'c, 'a>(
     let is_whole =
         |parent: &OperationRef<'c, 'a>| *parent == function || WarpSpecializeOp::from_op(*parent).is_some();
     while let Some(parent) = inner.parent_operation().filter(|parent| !is_whole(parent)) {
-        if !walk::has_name(parent, "scf.for") {
+        // Of a loop that draws its tiles, the outermost one, only the number of steps so far is known.
+        let is_outermost = || parent.parent_operation().is_some_and(|around| is_whole(&around));
+        let is_drawn = || walk::has_name(parent, "scf.while") && is_outermost();
+        if !walk::has_name(parent, "scf.for") && !is_drawn() {
             let message = "expected a reduction across CTAs to stand in a kernel's body or its loops";
             return Err(Diagnostic::unsupported(op.location(), message)
                 .note(parent.location(), "it stands in this op, which is no loop"));
@@ -42,7 +46,7 @@ pub(super) fn loops_around<'c, 'a>(
     for inner in &loops[1..] {
         let is_inside = |value: Value<'c, 'a>| {
             let made = definition(value).or_else(|| owner(value));
-            made.is_some_and(|made| is_within(made, outermost))
+            made.is_some_and(|made| walk::is_within(made, outermost))
         };
         if inner.operands().take(3).any(is_inside) {
             let message =
@@ -57,6 +61,10 @@ pub(super) fn loops_around<'c, 'a>(
 }
 
 /// Returns the number of iterations that the loops have completed, of type index.
+///
+/// # Errors
+///
+/// Unsupported if an `scf.while` carries no number of its step, or a loop does not count by an index.
 pub(super) fn iteration<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     loops: &[OperationRef<'c, 'a>],
@@ -64,6 +72,13 @@ pub(super) fn iteration<'c: 'a, 'a>(
     let index = Type::index(b.context());
     let mut count: Option<Value<'c, 'a>> = None;
     for op in loops {
+        if walk::has_name(*op, "scf.while") {
+            count = Some(drawn::number_of_step(b, *op).ok_or_else(|| {
+                let message = "expected a loop that counts its steps around a reduction across CTAs";
+                Diagnostic::unsupported(op.location(), message)
+            })?);
+            continue;
+        }
         let operand = |position| op.operand(position);
         let (lower, upper, step) = (operand(0)?, operand(1)?, operand(2)?);
         let variable: Value<'c, 'a> = walk::entry_block(*op)?.argument(0)?.into();
@@ -92,9 +107,4 @@ pub(super) fn bit<'c: 'a, 'a>(b: &Builder<'c, 'a>, number: Value<'c, 'a>, bit: i
         bit => b.value("arith.shrui", &[number, b.index(bit)], index),
     };
     b.value("arith.andi", &[shifted, b.index(1)], index)
-}
-
-/// Whether `op` is `outer` or inside of it.
-fn is_within<'c, 'a>(op: OperationRef<'c, 'a>, outer: OperationRef<'c, 'a>) -> bool {
-    std::iter::successors(Some(op), |op| op.parent_operation()).any(|around| around == outer)
 }

@@ -7,7 +7,7 @@
 //! Why it is correct: both mbarriers of a stage complete a phase every S steps, so that step i waits for the parity of
 //! floor(i / S). No thread can be a whole phase ahead, as the next phase of `full` needs every warp's arrival at `empty`.
 
-use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
+use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, operation::OperationLike};
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierWaitOp};
 
 use crate::gl::{mbarriers::barriers, steps};
@@ -20,11 +20,7 @@ use crate::mlir::{
     walk,
 };
 
-use super::{
-    copies_in,
-    ring::{Place, Ring},
-    transfer,
-};
+use super::{copies_in, ring::Ring, transfer};
 
 /// A ring and its mbarriers.
 pub(super) struct BulkRing<'c, 'a> {
@@ -124,7 +120,7 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         let b = Builder::before(first);
         self.ring.read_ahead(of, first)?;
         let place = self.ring.place(&b, step, lower);
-        let (stage, parity) = (place.stage, parity(&b, &place));
+        let (stage, parity) = (place.stage, place.parity(&b));
         let wait = b.insert(MBarrierWaitOp::build(b.location(), self.full, stage, parity)?);
         let slots = self.ring.take_stage(&b, of, stage)?;
         let last_use = last_use(steps::body(of)?, &slots)
@@ -168,14 +164,6 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
     ) -> Result<(), PassError<'c>> {
         transfer::bring(b, self.ring.issues(b, step, stage)?, self.full, stage)
     }
-}
-
-/// The parity of the phases that the mbarriers of a stage are in.
-fn parity<'c: 'a, 'a>(b: &Builder<'c, 'a>, place: &Place<'c, 'a>) -> Value<'c, 'a> {
-    let narrow = place.number.r#type();
-    let round = b.value("arith.divui", &[place.number, place.stages], narrow);
-    let odd = b.value("arith.andi", &[round, b.integer(narrow, 1)], narrow);
-    compare_integers(b, IntegerPredicate::NotEqual, odd, b.integer(narrow, 0))
 }
 
 /// The last op of a block that uses one of `values`, itself or in a nested op.

@@ -8,12 +8,20 @@
 //! Why one slot of the mailbox for each stage is enough: a warp reads a step's number before it arrives at `empty`, and the
 //! thread that draws in step i has waited for the arrivals of step i - 1, or found no tile to refill that stage with. From then
 //! on at most as many steps follow as there are stages, and each draws into a slot of its own.
+//!
+//! In a cluster the first CTA draws for all. What it knows of the others follows from the reductions across the cluster, of which each step
+//! has one (`norm-tile` accepts no other clusters): its own warps arrive at `empty` in step i - 1 only once the warps of all CTAs have come
+//! to that step's exchange. They have then consumed the stage of step i - 1, for which their producers have read the number in step
+//! i - 1 - S, with S stages. So twice as many slots as stages are enough: the draw of step i overwrites what was drawn in step i - 2 S.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, operation::OperationLike};
 use norma_dialects::gl::MBarrierArriveOp;
 
 use crate::{
-    gl::drawn::{DrawnLoop, Mailbox},
+    gl::{
+        clusters,
+        drawn::{DrawnLoop, Mailbox},
+    },
     mlir::{
         builder::Builder,
         comparison::{IntegerPredicate, compare_integers},
@@ -23,7 +31,7 @@ use crate::{
     },
 };
 
-use super::bulk_ring::BulkRing;
+use super::{bulk_ring::BulkRing, ring::Place};
 
 /// A ring for loops that copy alike and continue each other, and whose tiles are drawn.
 pub(super) struct DrawnRing<'c, 'a> {
@@ -31,11 +39,13 @@ pub(super) struct DrawnRing<'c, 'a> {
     loops: Vec<DrawnLoop<'c, 'a>>,
     mailbox: Mailbox<'c, 'a>,
     stages: i64,
-    /// The number of the CTA's first tile.
+    /// The slots of the mailbox.
+    slots: i64,
+    /// The number of the first tile of the CTA, or of its cluster.
     first: Value<'c, 'a>,
     /// The number of tiles.
     tiles: Value<'c, 'a>,
-    /// The number of CTAs, which is the distance between a CTA's first tiles.
+    /// The number of CTAs, or of clusters, which is the distance between the first tiles of one.
     ctas: Value<'c, 'a>,
 }
 
@@ -61,7 +71,11 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
             carried.push(b.value("arith.addi", &[first, dealt], index));
         }
         carried.push(b.index(0));
-        let mailbox = Mailbox::new(function, outermost.op, stages)?;
+        let slots = match clusters::ctas(function) {
+            1 => stages,
+            _ => 2 * stages,
+        };
+        let mailbox = Mailbox::new(function, outermost.op, slots)?;
         let mut widened = Vec::new();
         for of in loops {
             let of = of.carry(&carried)?;
@@ -75,6 +89,7 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
             loops: widened,
             mailbox,
             stages,
+            slots,
             first,
             tiles,
             ctas,
@@ -122,12 +137,22 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
         let Some(use_of_stage) = self.ring.wait(of.op, number, None)? else {
             return Ok(());
         };
-        let stage = use_of_stage.stage;
-        self.mailbox
-            .draw(&Builder::before(use_of_stage.wait), of.next, dealt, stage)?;
+        let b = Builder::before(use_of_stage.wait);
+        let (slot, parity) = match self.slots == self.stages {
+            true => (use_of_stage.stage, use_of_stage.parity),
+            false => {
+                let place = Place::of(&b, number, None, self.slots);
+                (place.stage, place.parity(&b))
+            }
+        };
+        self.mailbox.draw(&b, of.next, dealt, slot)?;
         let b = Builder::after(use_of_stage.last_use);
-        let next = self.mailbox.wait(&b, stage, use_of_stage.parity)?;
-        b.insert(MBarrierArriveOp::build(b.location(), self.ring.empty(), stage)?);
+        let next = self.mailbox.wait(&b, slot, parity)?;
+        b.insert(MBarrierArriveOp::build(
+            b.location(),
+            self.ring.empty(),
+            use_of_stage.stage,
+        )?);
         let is_there = compare_integers(&b, IntegerPredicate::UnsignedLess, next, self.tiles);
         self.ring.refill(&b, is_there, next, &use_of_stage)?;
 

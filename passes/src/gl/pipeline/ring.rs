@@ -1,7 +1,7 @@
 //! A ring of stages through which the steps of a loop, or of several that continue each other, copy tiles: its memory, and the
 //! copies of any step into any stage.
 
-use melior::ir::{OperationRef, Type, Value, operation::OperationLike, r#type::IntegerType};
+use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType};
 use mlir_sys::mlirOperationMoveBefore;
 use norma_dialects::gl::{CopyToSharedOp, LoadOp, LocalAllocOp};
 
@@ -11,6 +11,7 @@ use crate::gl::{
 };
 use crate::mlir::{
     builder::Builder,
+    comparison::{IntegerPredicate, compare_integers},
     diagnostic::Diagnostic,
     pass::PassError,
     values::{definition, users},
@@ -48,6 +49,34 @@ pub(super) struct Place<'c, 'a> {
     pub number: Value<'c, 'a>,
     /// The number of stages, i32.
     pub stages: Value<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Place<'c, 'a> {
+    /// The position of a step in a ring of so many stages. Steps are counted from `lower`, or from 0 without it.
+    pub fn of(b: &Builder<'c, 'a>, step: Value<'c, 'a>, lower: Option<Value<'c, 'a>>, stages: i64) -> Self {
+        let index = Type::index(b.context());
+        let narrow: Type<'c> = IntegerType::new(b.context(), 32).into();
+        let number = match lower {
+            Some(lower) => b.value("arith.subi", &[step, lower], index),
+            None => step,
+        };
+        let number = b.value("arith.index_castui", &[number], narrow);
+        let stages = b.integer(narrow, stages);
+        let stage = b.value("arith.remui", &[number, stages], narrow);
+        Self {
+            stage: b.value("arith.index_castui", &[stage], index),
+            number,
+            stages,
+        }
+    }
+
+    /// The parity of the phases that the mbarriers of the stage are in.
+    pub fn parity(&self, b: &Builder<'c, 'a>) -> Value<'c, 'a> {
+        let narrow = self.number.r#type();
+        let round = b.value("arith.divui", &[self.number, self.stages], narrow);
+        let odd = b.value("arith.andi", &[round, b.integer(narrow, 1)], narrow);
+        compare_integers(b, IntegerPredicate::NotEqual, odd, b.integer(narrow, 0))
+    }
 }
 
 impl<'c: 'a, 'a> Ring<'c, 'a> {
@@ -109,20 +138,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         step: Value<'c, 'a>,
         lower: Option<Value<'c, 'a>>,
     ) -> Place<'c, 'a> {
-        let index = Type::index(b.context());
-        let narrow: Type<'c> = IntegerType::new(b.context(), 32).into();
-        let number = match lower {
-            Some(lower) => b.value("arith.subi", &[step, lower], index),
-            None => step,
-        };
-        let number = b.value("arith.index_castui", &[number], narrow);
-        let stages = b.integer(narrow, self.stages);
-        let stage = b.value("arith.remui", &[number, stages], narrow);
-        Place {
-            stage: b.value("arith.index_castui", &[stage], index),
-            number,
-            stages,
-        }
+        Place::of(b, step, lower, self.stages)
     }
 
     /// Moves loads to registers, as far as their operands follow from the step's number, ahead of `first`, the first copy of a

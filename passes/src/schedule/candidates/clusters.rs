@@ -5,7 +5,7 @@ use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
     super::{cluster_room, facts::Facts, mapping::Mapping, rings, rows_in_shared_memory},
-    ACCESSES_PER_STEP, Extent, add_mappings, next_dim_of_run, powers, registers_along,
+    ACCESSES_PER_STEP, Extent, add_mappings, next_dim_of_run, persistent, powers, registers_along,
     variants::prefetching,
 };
 
@@ -88,6 +88,14 @@ fn along_row(
         let row = |held: &Mapping| rows_in_shared_memory::bytes(facts, held) * along.ctas;
         all.extend(held.filter(|held| row(held) >= u64::from(target.l1_and_shared)));
         all.extend(resident_walks(facts, target, &mappings, along.ctas));
+        let merges = gains_by_merging(facts, first);
+        all.extend(persistent::variants(
+            facts,
+            target,
+            &mappings,
+            (first, along.ctas),
+            merges,
+        ));
         all.extend(
             mappings
                 .iter()
@@ -102,13 +110,18 @@ fn along_row(
 /// is known: softmax over 32768 columns reaches 3005 GB/s in either way, over 49152 columns 2800 merged and 3000 otherwise. Late reads are
 /// the slower, the longer the row: LayerNorm over 100352 columns reaches 2484 GB/s with them, and 2784 in a loop (H100).
 fn merged(facts: &Facts, mapping: &Mapping, first: usize) -> Option<Mapping> {
-    let mut reductions = facts.reductions.iter();
-    let gains = reductions
-        .any(|reduction| reduction.follows.is_some() && reduction.weighs_by_count && reduction.over[first]);
-    (gains && mapping.looped_dims() == 0 && mapping.early_reads).then(|| Mapping {
+    let is_held = mapping.looped_dims() == 0 && mapping.early_reads;
+    (is_held && gains_by_merging(facts, first)).then(|| Mapping {
         merge_reductions: MERGED_IN_CLUSTER.to_vec(),
         ..mapping.clone()
     })
+}
+
+/// Whether a reduction along `first` gains by sharing its exchange with the one that it follows, as sums of squares around a mean do.
+fn gains_by_merging(facts: &Facts, first: usize) -> bool {
+    let mut reductions = facts.reductions.iter();
+    reductions
+        .any(|reduction| reduction.follows.is_some() && reduction.weighs_by_count && reduction.over[first])
 }
 
 /// Adds the candidates for rows that consist of several runs, such as the channels of one group in a GroupNorm. Each run lies along

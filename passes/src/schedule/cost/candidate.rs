@@ -119,7 +119,7 @@ impl<'a> Candidate<'a> {
         let of_thread = steps * self.mapped.bytes_together();
         let of_cta = match self.mapped.ring_bytes() {
             None => self.mapped.distinct_threads() * of_thread * self.mapped.live_lanes(),
-            Some(bytes) => bytes as f64,
+            Some(bytes) => bytes as f64 * self.mapped.filled(),
         };
         (self.resident_now() * of_cta).max(1.0)
     }

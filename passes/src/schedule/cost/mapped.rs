@@ -107,6 +107,11 @@ impl<'a> Mapped<'a> {
         self.dims.iter().map(|dim| dim.live).product()
     }
 
+    /// The share of a tile that lies within the dims.
+    pub(super) fn filled(&self) -> f64 {
+        self.dims.iter().map(Spread::filled).product()
+    }
+
     /// The share of all bytes that an access moves.
     pub(super) fn share(&self, access: &Access) -> f64 {
         access.total_bytes(&self.facts.dims) / self.bytes

@@ -1,6 +1,6 @@
 //! Terms of threads that wait for one another, in per cent of a copy's time.
 
-use norma_dialects::norm::Level;
+use norma_dialects::norm::{HandOut, Level};
 
 use super::{
     super::facts::Use,
@@ -56,7 +56,11 @@ fn overlapped_steps(candidate: &Candidate<'_>) -> f64 {
     let resident = candidate.resident_now();
     let issue_us = issue_of_walk_us(candidate);
     let groups = candidate.mapped.groups();
-    let of_cta_us = candidate.mapped.steps() * RING_STEP_US / groups + exchanges_of_walk_us(candidate);
+    let step_us = match candidate.mapped.mapping.hand_out {
+        HandOut::Static => RING_STEP_US,
+        HandOut::Dynamic => DRAWN_STEP_US,
+    };
+    let of_cta_us = candidate.mapped.steps() * step_us / groups + exchanges_of_walk_us(candidate);
     let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / (resident * groups);
     let ideal_us = candidate.ideal_us();
     longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
@@ -78,7 +82,9 @@ fn issue_of_walk_us(candidate: &Candidate<'_>) -> f64 {
 /// Microseconds that the exchanges between the CTAs of a cluster add to the steps of a walk.
 fn exchanges_of_walk_us(candidate: &Candidate<'_>) -> f64 {
     let resident = candidate.resident_now();
-    let exchange_us = match candidate.mapped.mapping.ctas_per_cluster() {
+    let mapping = candidate.mapped.mapping;
+    let exchange_us = match mapping.ctas_per_cluster() {
+        _ if mapping.hand_out == HandOut::Dynamic => DRAWN_EXCHANGE_US,
         ..=RING_PAIR => RING_PAIR_EXCHANGE_US * resident,
         _ => RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER),
     };
@@ -147,7 +153,13 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     }
     let is_pair = mapped.mapping.ctas_per_cluster() <= RING_PAIR;
     if mapped.overlaps_steps() || mapped.reduces_in_steps() && is_pair {
-        return RING_OF_CLUSTER;
+        return match mapped.mapping.hand_out {
+            HandOut::Static => RING_OF_CLUSTER,
+            HandOut::Dynamic => {
+                let of_cluster = if is_pair { DRAWN_OF_PAIR } else { DRAWN_OF_CLUSTER };
+                of_cluster + DRAWN_BY_MANY_WARPS * (mapped.warps_of_row() as f64 / 8.0).log2().max(0.0)
+            }
+        };
     }
     let launches = longer(&[CLUSTER_LAUNCH_US / cta_us(candidate)], CLUSTER_LAUNCH_POWER);
     let walk = if mapped.is_looped() { WALK_OF_CLUSTER } else { 0.0 };

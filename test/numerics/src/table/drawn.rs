@@ -1,4 +1,4 @@
-//! Walks whose CTAs draw their tiles dynamically: through rings with and without a producer warp, and by plain loads.
+//! Walks whose CTAs or clusters draw their tiles dynamically: through rings with and without a producer warp, and by plain loads.
 //!
 //! Each has numbers of rows with several draws per CTA, with as many tiles as CTAs, with fewer, and with none; and tiles of
 //! several rows that are only partly filled.
@@ -63,6 +63,33 @@ const WALKS: &[(Call, i64)] = &[
     ),
     (
         Call {
+            name: "layer_norm, drawn by clusters",
+            op: "layer_norm",
+            operands: &[("weight", "NxX"), ("bias", "NxX")],
+            schedule: Some(
+                "spread = [[loop, grid(3)], [register(2), cluster(4), warp(2), lane(32), vector(8)]], \
+                 keep = [shared, none, none, none], bring = bulk, stages = 2, producer_warps = 1, hand_out = dynamic, \
+                 merge_reductions = [cluster]",
+            ),
+            ..Call::PLAIN
+        },
+        1,
+    ),
+    (
+        Call {
+            name: "rms_norm, drawn as boxes by clusters",
+            op: "rms_norm",
+            operands: &[("weight", "NxX")],
+            schedule: Some(
+                "spread = [[loop, grid(2)], [register(4), cluster(2), warp(2), lane(32), vector(8)]], keep = [shared, none, none], \
+                 bring = tensor, stages = 3, producer_warps = 1, hand_out = dynamic",
+            ),
+            ..Call::PLAIN
+        },
+        1,
+    ),
+    (
+        Call {
             name: "softmax, drawn and loaded",
             op: "softmax",
             schedule: Some(
@@ -87,7 +114,7 @@ const WALKS: &[(Call, i64)] = &[
     ),
 ];
 
-/// The largest number of CTAs that draw.
+/// The largest number of CTAs, or of clusters, that draw.
 const CTAS: i64 = 3;
 
 /// Every case.

@@ -1,6 +1,6 @@
 //! Loops whose tiles CTAs draw (*walks*): an `scf.while` over the numbers of tiles, in place of an `scf.for` over steps.
 //!
-//! A CTA's first tile is that of its own number. Numbers grow from draw to draw, so that the steps at the end of the walk,
+//! A CTA's first tile is that of its own number. Where clusters share a tile, they take the place of CTAs. Numbers grow from draw to draw, so that the steps at the end of the walk,
 //! which need guards, are peeled into a loop of their own behind the others, as in a loop that one CTA runs alone.
 
 use melior::ir::{BlockLike, Location, Type, Value};
@@ -25,9 +25,9 @@ pub(super) struct Walk<'c, 'a> {
     counter: Value<'c, 'a>,
     /// The number of tiles.
     tiles: Value<'c, 'a>,
-    /// The number of CTAs that draw them.
+    /// The number of CTAs, or of clusters, that draw them.
     ctas: Value<'c, 'a>,
-    /// The tile that the CTA works on next.
+    /// The tile that the CTA, or its cluster, works on next.
     next: Value<'c, 'a>,
 }
 
@@ -43,7 +43,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             counter: self.entry.argument(self.space.buffers.len())?.into(),
             tiles,
             ctas: self.b.index(self.mapping.extent(Level::Grid)),
-            next: self.cta()?,
+            next: self.cluster()?,
         });
         Ok(())
     }
