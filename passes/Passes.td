@@ -1340,8 +1340,8 @@ def GlPipeline : RustPass<"gl-pipeline"> {
     - A `gl.copy_to_shared` by `bulk` becomes bulk copies (`cp.async.bulk`) of its contiguous runs, which complete on an mbarrier,
       `full`. Those of a loop go through a ring of `gl.stages` stages. Each step waits until its stage is full, and refills it for a
       later step once every warp has arrived at the stage's other mbarrier, `empty`. Loops that continue each other, as the parts of a
-      peeled loop do, share a ring. Where CTAs draw the tiles of a loop (`gl.next_tile`), each step draws the tile that will refill
-      its stage, and the loop carries the tiles of all stages.
+      peeled loop do, share a ring. Where CTAs or clusters draw the tiles of a loop (`gl.next_tile`), each step draws the tile that will
+      refill its stage, and the loop carries the tiles of all stages.
     - One by `tensor` becomes copies of boxes by a tensor map (`gl.tensor_load`), which complete on the same mbarriers. A box is as
       large as is contiguous in shared memory, and has at most 256 elements along an axis of the buffer. All of its bytes arrive:
       elements outside of the buffer are zero, and other elements that guards mask are copied but not used.
@@ -1356,6 +1356,7 @@ def GlPipeline : RustPass<"gl-pipeline"> {
     **Requires** of copies
     - that they are at a kernel's top level or in a loop there;
     - that those of one loop are by one engine, which is `bulk` or `tensor` if the tiles of the loop are drawn;
+    - that each step of a loop whose tiles a cluster draws reduces something across the cluster (`norm-tile` accepts no others);
     - that their addresses follow from the number of the step, or of its tile, alone;
     - for bulk copies, runs whose addresses and lengths are multiples of 16 bytes, and guards that leave the first elements of a run;
     - for boxes, rows that are multiples of 16 bytes, and a total that is a multiple of 128 bytes; where they are stored, guards that
@@ -1561,7 +1562,7 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
 
     **Requires** layouts that split the reduced axis into registers, lanes and warps, or that spread it over CTAs alone; and
     reductions across CTAs that are in the body of a `gpu.func`, in one partition of its warps, or in loops there whose bounds are
-    loop-invariant.
+    loop-invariant, of which the outermost may draw its tiles if it counts its steps.
 
     **Guarantees** that every `gl.reduce` stays within a warp, that every `gl.scan` across warps is given the totals of the warps, and
     that a CTA waits for everything that other CTAs store to it. Barriers of the CTA are left to `gl-insert-barriers`.

@@ -747,7 +747,7 @@ def Gl_NextTileOp : Gl_Op<"next_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
   let description = [{
     Atomically adds 1 to `counter`, and returns the tile number `dealt` plus the counter's old value: no other CTA gets
     this tile, and all threads of the CTA get the same one. The first `dealt` tiles are not drawn: each belongs to the
-    CTA of its number.
+    CTA of its number. Where the CTAs of a cluster share a tile, the cluster takes the place of the CTA.
 
     A CTA draws once for each of the `tiles` tiles that it works on, and stops at the first number beyond them. So all
     CTAs together draw as often as there are tiles, and the last of these draws sets the counter back to zero for the
@@ -764,7 +764,9 @@ def Gl_DrawTileOp : Gl_Op<"draw_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Draws a tile, and tells the CTA through shared memory";
   let description = [{
     One thread of the partition draws as `gl.next_tile` does, stores the tile's number to `numbers[index]`, and arrives at
-    `drawn[index]`. `gl.await_tile` reads it.
+    `drawn[index]`. `gl.await_tile` reads it. In a cluster all CTAs execute the op together: the first one draws and stores the number to
+    the memory of each (`st.async`), where a thread expects its bytes at `drawn[index]`. Whoever inserts the op ensures that all CTAs have
+    read what it overwrites.
 
     Constraints:
     - C1: the memory holds a number of type index for each mbarrier, along its first axis of two.

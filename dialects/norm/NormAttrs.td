@@ -149,7 +149,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
     | `producer_registers` | registers | what each thread of the producer warps keeps; the others it hands to the threads that compute (`setmaxnreg`). 0 for an equal share |
     | `consumer_groups` | groups | groups of warps that take the steps of the loop in turns, each step by one group, which has the warps that `spread` says |
-    | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: CTAs draw the steps of the one loop from an atomic counter in scratch, each the next one when it is done |
+    | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: CTAs, or clusters, draw the steps of the one loop from an atomic counter in scratch, each the next one when it is done |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
     | `early_reads` | | reads that only later phases need are issued before the first reduction as well |
     | `merge_reductions` | | levels at which a reduction that waits for another over the same dims is combined together with it, where partial results of both can be combined (`norm-merge-reductions`): `loop` saves a pass over memory; `cluster`, and `warp` with `lane`, save a round in which CTAs or warps wait for one another; `split` lets both be split into parts; none by default |
