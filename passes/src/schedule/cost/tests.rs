@@ -7,7 +7,7 @@ mod terms;
 
 use std::collections::BTreeSet;
 
-use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
+use norma_dialects::norm::{CachePlace, CopyMechanism, HandOut, Level};
 use norma_targets::{SM_90A, TARGETS, THREADS_PER_CTA};
 
 use super::{super::candidates::candidates, measured::RUN, rereads::passes, rounds, sectors::SectorUse, *};
@@ -400,12 +400,32 @@ fn rows_that_clusters_hold_are_merged_where_means_are_combined_and_reads_are_ear
     facts.reductions[1].weighs_by_count = true;
     let merged = merged(&facts);
     assert!(!merged.is_empty());
-    let is_held = |mapping: &Mapping| mapping.looped_dims() == 0 && mapping.ctas_per_cluster() > 1;
+    assert!(merged.iter().all(|mapping| mapping.ctas_per_cluster() > 1));
+    let is_held = |mapping: &Mapping| mapping.looped_dims() == 0 && mapping.early_reads;
+    let is_drawn = |mapping: &Mapping| mapping.hand_out == HandOut::Dynamic;
+    assert!(merged.iter().all(|mapping| is_held(mapping) || is_drawn(mapping)));
+    assert!(merged.iter().any(is_held));
+    assert!(merged.iter().any(is_drawn));
+}
+
+#[test]
+fn rows_that_share_a_weight_are_drawn_by_persistent_clusters() {
+    let drawn = |facts: &Facts| {
+        let mut all = candidates(facts, &SM_90A);
+        all.retain(|mapping| mapping.hand_out == HandOut::Dynamic);
+        all
+    };
+    let mut facts = rms_norm(4096, 1 << 16, 2);
+    let all = drawn(&facts);
+    assert!(!all.is_empty());
     assert!(
-        merged
-            .iter()
-            .all(|mapping| mapping.early_reads && is_held(mapping))
+        all.iter()
+            .all(|mapping| mapping.ctas_per_cluster() > 1 && mapping.producer_warps > 0)
     );
+    // With fewer rows than a few for each cluster there is nothing to walk over.
+    assert_eq!(drawn(&rms_norm(16, 1 << 16, 2)), []);
+    facts.accesses.retain(|access| access.uses[0]);
+    assert_eq!(drawn(&facts), []);
 }
 
 #[test]
