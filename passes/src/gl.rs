@@ -6,14 +6,14 @@
 //! - `steps`: scalars of a loop body as they are in another step of the loop, and loads that an earlier step may issue.
 //! - `steady`: along which axes a tile of computed numbers is the same; `tile_layouts`: tiles in other layouts.
 //! - `exchanged`: tiles that threads exchange through shared memory without bank conflicts.
-//! - `clusters`: the clusters of a kernel; `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up at the start of a kernel.
+//! - `launch`: how a kernel is launched; `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up
+//!   at the start of a kernel.
 //! - `hand_over`: the arithmetic of registers that producer warps hand to consumers.
 //! - `constant_tiles`: operands of reductions that are known constants; `tensor_maps`: which buffers a tensor map can describe.
 
 pub(crate) mod access;
 pub(crate) mod allocate_shared;
 pub(crate) mod bounds;
-mod clusters;
 pub(crate) mod constant_tiles;
 pub(crate) mod dependent_launch;
 pub(crate) mod divisibility;
@@ -24,6 +24,7 @@ pub(crate) mod expand_conversions;
 pub(crate) mod expand_reductions;
 pub(crate) mod hand_over;
 pub(crate) mod insert_barriers;
+pub(crate) mod launch;
 mod mbarriers;
 pub(crate) mod optimize_layouts;
 mod own_elements;

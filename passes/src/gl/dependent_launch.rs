@@ -12,16 +12,13 @@
 mod released;
 
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
-use norma_dialects::{
-    attributes::kernel,
-    gl::{
-        AsyncCopyOp, BulkLoadOp, BulkStoreOp, DrawTileOp, GatherOp, GridDependencyLaunchOp,
-        GridDependencyWaitOp, LaunchAttr, LoadOp, MBarrierExpectOp, ScatterOp, StoreOp, TensorLoadOp,
-        TensorStoreOp, WarpSpecializeOp,
-    },
+use norma_dialects::gl::{
+    AsyncCopyOp, BulkLoadOp, BulkStoreOp, DrawTileOp, GatherOp, GridDependencyLaunchOp, GridDependencyWaitOp,
+    LaunchAttr, LoadOp, MBarrierExpectOp, ScatterOp, StoreOp, TensorLoadOp, TensorStoreOp, WarpSpecializeOp,
 };
 
 use crate::{
+    gl::launch,
     mlir::{
         builder::Builder,
         pass::{PassContext, PassError, PassResult},
@@ -32,11 +29,7 @@ use crate::{
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlDependentLaunch>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
-        let launch = function
-            .attribute(kernel::LAUNCH)
-            .ok()
-            .and_then(LaunchAttr::from_attribute);
-        if launch.is_some_and(LaunchAttr::dependent_launch) {
+        if launch::of(function).is_some_and(LaunchAttr::dependent_launch) {
             wait(walk::entry_block(function)?)?;
             launch_dependents(walk::entry_block(function)?)?;
             cx.count(GlDependentLaunchStatistic::NumKernels, 1);

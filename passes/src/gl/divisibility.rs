@@ -4,7 +4,7 @@
 //! A divisor of 0 says that the value is 0, which everything divides.
 
 use melior::ir::{
-    Attribute, BlockLike, OperationRef, Value, ValueLike,
+    BlockLike, OperationRef, Value, ValueLike,
     attribute::{ArrayAttribute, DenseI64ArrayAttribute, IntegerAttribute},
     block::BlockArgument,
     operation::OperationLike,
@@ -21,6 +21,7 @@ use crate::{
 };
 
 use super::{
+    launch,
     quotient_form::{Quotient, QuotientForm},
     scalars::{DEPTH, loop_of},
 };
@@ -187,19 +188,16 @@ pub(super) fn launch_of<'c>(buffer: Value<'c, '_>) -> Option<(LaunchAttr<'c>, us
     }
     let argument = BlockArgument::try_from(buffer).ok()?;
     let kernel = argument.owner().parent_operation()?;
-    let launch: Attribute<'c> = kernel.attribute(attributes::kernel::LAUNCH).ok()?;
-    Some((LaunchAttr::from_attribute(launch)?, argument.argument_number()))
+    Some((launch::of(kernel)?, argument.argument_number()))
 }
 
 /// The launch of the lowered kernel that has `value` as a parameter, and what this parameter holds.
 pub(super) fn param_of<'c>(value: Value<'c, '_>) -> Option<(LaunchAttr<'c>, ParamAttr<'c>)> {
     let argument = BlockArgument::try_from(value).ok()?;
     let kernel = argument.owner().parent_operation()?;
-    let attribute = |name| kernel.attribute(name).ok();
-    let params = ArrayAttribute::try_from(attribute(attributes::kernel::PARAMS)?).ok()?;
+    let params = ArrayAttribute::try_from(kernel.attribute(attributes::kernel::PARAMS).ok()?).ok()?;
     let param = ParamAttr::from_attribute(params.element(argument.argument_number()).ok()?)?;
-    let launch: Attribute<'c> = attribute(attributes::kernel::LAUNCH)?;
-    Some((LaunchAttr::from_attribute(launch)?, param))
+    Some((launch::of(kernel)?, param))
 }
 
 /// The value of an `arith.constant`.

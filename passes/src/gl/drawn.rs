@@ -2,8 +2,8 @@
 //! which ends with `gl.next_tile`.
 //!
 //! One thread draws a number and passes it to the others through shared memory ([`Mailbox`]): it arrives at an mbarrier once
-//! the number is there. In a cluster the first CTA draws, and sends the number to the mailboxes of all CTAs. A slot of the mailbox may be overwritten once every thread has read it, which whoever uses the mailbox
-//! has to ensure.
+//! the number is there. In a cluster the first CTA draws, and sends the number to the mailboxes of all CTAs. A slot of the mailbox
+//! may be overwritten once every thread has read it, which whoever uses the mailbox has to ensure.
 
 use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{AwaitTileOp, DrawTileOp, LocalAllocOp, NextTileOp};

@@ -102,14 +102,11 @@ pub enum Stays {
 ///
 /// Internal: the load has no buffer.
 pub fn stays<'c: 'a, 'a>(of: OperationRef<'c, 'a>, load: LoadOp<'c, 'a>) -> Result<Stays, PassError<'c>> {
-    let is_within = |op: &OperationRef<'c, 'a>| {
-        std::iter::successors(Some(*op), OperationRef::parent_operation).any(|around| around == of)
-    };
     let stores =
         |user: &OperationRef<'c, 'a>| !matches!(op_name(*user), LoadOp::NAME | GatherOp::NAME | "memref.dim");
     if users(load.buffer()?)
         .iter()
-        .any(|user| stores(user) && is_within(user))
+        .any(|user| stores(user) && walk::is_within(*user, of))
     {
         return Ok(Stays::Because("the loop stores to the buffer".to_owned()));
     }

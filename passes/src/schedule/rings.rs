@@ -82,12 +82,13 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     let mut ringed = bulk.or_else(|| by(CopyMechanism::CpAsync).filter(|_| target.has(Feature::CpAsync)))?;
     let stage = bytes(facts, &ringed);
     // Copies bring what lies within the row alone. Gradients gain nothing by a stage in place of what is left out: RMSNorm's over 3072
-    // columns reaches 4198 GB/s with two stages of 16 KB, 12 KB of which are copied, in each of an SM's three CTAs, and 3904 with three (H200).
-    let copied = match accumulates {
+    // columns reaches 4198 GB/s with two stages of 16 KB, 12 KB of which are copied, in each of an SM's three CTAs, and 3904 with three
+    // (H200).
+    let brought = match accumulates {
         true => 1.0,
         false => dims.iter().map(Spread::filled).product::<f64>(),
     };
-    let on_sm = ((stage * ctas) as f64 * copied).max(1.0);
+    let on_sm = ((stage * ctas) as f64 * brought).max(1.0);
     let needed = BYTES_IN_FLIGHT * cost::relative_bandwidth(target);
     let stages = ((needed / on_sm).round() as u64).max(2);
     let of_cta = stages * stage + bytes_at_end(facts, &dims, walk);

@@ -7,6 +7,7 @@ use melior::ir::{Attribute, OperationRef, ValueLike};
 use norma_dialects::gl::{ClusterArriveOp, RemoteStoreOp};
 use norma_layout::HardwareDim;
 
+use crate::gl::launch;
 use crate::mlir::{
     address_space, builder::Builder, comparison::IntegerPredicate, conversion::Rejection,
     diagnostic::Diagnostic, walk,
@@ -88,12 +89,12 @@ pub(super) fn remote_store<'c, 'a>(
     let value = tile::to_memory(&e, *value)?;
     let repeated = copies(HardwareDim::Register);
     for receiver in senders.receivers(&e) {
-        let barrier = address(&e, in_cta(&e, barrier, receiver));
+        let barrier = address_in_cta(&e, barrier, receiver);
         for first in places
             .first_registers()
             .filter(|register| register & repeated == 0)
         {
-            let place = address(&e, in_cta(&e, places.pointer(&e, first), receiver));
+            let place = address_in_cta(&e, places.pointer(&e, first), receiver);
             let mut operands = vec![place, barrier, holds];
             operands.extend(words.split(&e, e.slice(value, first, places.count)?)?);
             e.inline_ptx(&text, &constraints, &operands, None, true);
@@ -123,18 +124,11 @@ pub(super) fn remote_arrive<'c, 'a>(
         return Err("expected mbarriers and an index".into());
     };
     let barrier = mbarrier::element(&e, *barriers, *index);
-    let attributes = mbarrier::ordered(&e)?;
     let ctas = size(&e, op)?;
     let rank = e.thread_id();
     let is_sender = e.compare(IntegerPredicate::Less, rank, e.i32(ctas));
     e.instead(is_sender, None, || {
-        b.op_with(
-            "nvvm.mbarrier.arrive",
-            &[in_cta(&e, barrier, rank)],
-            &[],
-            &attributes,
-            Vec::new(),
-        );
+        mbarrier::arrival(&e, "nvvm.mbarrier.arrive", &[in_cta(&e, barrier, rank)], &[])?;
         Ok(None)
     })?;
     b.erase(op);
@@ -192,22 +186,22 @@ impl Senders {
 
 /// The number of CTAs in a cluster of the kernel around `op`.
 pub(super) fn size<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>) -> Result<i64, Diagnostic<'c>> {
-    let size = walk::enclosing(op, "llvm.func").and_then(super::function::launch_of);
+    let size = walk::enclosing(op, "llvm.func").and_then(launch::of);
     size.map(|launch| launch.cluster())
         .ok_or_else(|| e.internal("expected a kernel with gl.launch"))
 }
 
 /// The same address in the shared memory of another CTA.
-pub(super) fn in_cta<'c, 'a>(
-    e: &Emit<'_, 'c, 'a>,
-    pointer: Value<'c, 'a>,
-    rank: Value<'c, 'a>,
-) -> Value<'c, 'a> {
+fn in_cta<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>, rank: Value<'c, 'a>) -> Value<'c, 'a> {
     let space = melior::dialect::llvm::r#type::pointer(e.b.context(), address_space::CLUSTER_SHARED);
     e.b.value("nvvm.mapa", &[pointer, rank], space)
 }
 
-/// A pointer as the 32-bit integer that inline PTX takes.
-pub(super) fn address<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>) -> Value<'c, 'a> {
-    e.b.value("llvm.ptrtoint", &[pointer], e.int(32))
+/// The same address in the shared memory of another CTA, as the 32-bit integer that inline PTX takes.
+pub(super) fn address_in_cta<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    pointer: Value<'c, 'a>,
+    rank: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    e.b.value("llvm.ptrtoint", &[in_cta(e, pointer, rank)], e.int(32))
 }

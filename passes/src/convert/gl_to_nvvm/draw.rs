@@ -52,7 +52,7 @@ pub(super) fn draw<'c, 'a>(
         let number = e.addi(*dealt, drawn_before(&e, *counter, *tiles)?);
         for rank in 0..ctas {
             let [place, barrier] =
-                [place, barrier].map(|place| cluster::address(&e, cluster::in_cta(&e, place, e.i32(rank))));
+                [place, barrier].map(|place| cluster::address_in_cta(&e, place, e.i32(rank)));
             e.inline_ptx(
                 "st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [$0], $2, [$1];",
                 "r,r,l,~{memory}",

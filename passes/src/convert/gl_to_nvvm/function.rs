@@ -24,6 +24,7 @@ use norma_dialects::{
 };
 use norma_targets::{BOX_ALIGNMENT, STATIC_SHARED_BYTES, WARP_SIZE};
 
+use crate::gl::launch;
 use crate::mlir::{
     address_space, builder::Builder, context, diagnostic::Diagnostic, pass::PassError, region, walk,
 };
@@ -45,7 +46,7 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
     let warps = integer_of(kernel, attribute::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.num_warps"))?;
     let launch =
-        launch_of(kernel).ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.launch"))?;
+        launch::of(kernel).ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.launch"))?;
     let block = kernel
         .region(0)?
         .first_block()
@@ -135,11 +136,6 @@ fn launch_bounds<'c>(
         Some((name, bound.into()))
     }));
     bounds
-}
-
-/// How a kernel is launched.
-pub(super) fn launch_of<'c>(kernel: OperationRef<'c, '_>) -> Option<LaunchAttr<'c>> {
-    LaunchAttr::from_attribute(kernel.attribute(attribute::LAUNCH).ok()?)
 }
 
 /// The name of a kernel's shared memory.

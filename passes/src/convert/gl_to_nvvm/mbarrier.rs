@@ -1,7 +1,7 @@
 //! Lowers the ops on mbarriers: their addresses in shared memory, arrivals and waits. Ops that one thread executes stand in a
 //! branch of that thread already (`partitions`).
 
-use melior::ir::{Attribute, OperationRef, ValueLike, attribute::BoolAttribute};
+use melior::ir::{Attribute, OperationRef, Type, ValueLike, attribute::BoolAttribute};
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp};
 use norma_targets::MBARRIER_BYTES;
 
@@ -61,14 +61,7 @@ pub(super) fn expect_at<'c, 'a>(
     barrier: Value<'c, 'a>,
     bytes: Value<'c, 'a>,
 ) -> Result<(), Diagnostic<'c>> {
-    e.b.op_with(
-        "nvvm.mbarrier.arrive.expect_tx",
-        &[barrier, bytes],
-        &[],
-        &ordered(e)?,
-        Vec::new(),
-    );
-    Ok(())
+    arrival(e, "nvvm.mbarrier.arrive.expect_tx", &[barrier, bytes], &[])
 }
 
 /// Lowers `gl.mbarrier_arrive`: one lane of each warp arrives, once all lanes have reached the op.
@@ -95,14 +88,17 @@ pub(super) fn arrive<'c, 'a>(
 
 /// Arrives at an mbarrier, and releases what the thread wrote before.
 pub(super) fn arrive_at<'c, 'a>(e: &Emit<'_, 'c, 'a>, barrier: Value<'c, 'a>) -> Result<(), Diagnostic<'c>> {
-    let attributes = ordered(e)?;
-    e.b.op_with(
-        "nvvm.mbarrier.arrive",
-        &[barrier],
-        &[e.int(64)],
-        &attributes,
-        Vec::new(),
-    );
+    arrival(e, "nvvm.mbarrier.arrive", &[barrier], &[e.int(64)])
+}
+
+/// Builds an arrival at an mbarrier, the op `name`, which releases what the thread wrote before.
+pub(super) fn arrival<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    name: &str,
+    operands: &[Value<'c, 'a>],
+    results: &[Type<'c>],
+) -> Result<(), Diagnostic<'c>> {
+    e.b.op_with(name, operands, results, &ordered(e)?, Vec::new());
     Ok(())
 }
 
@@ -160,9 +156,7 @@ pub(super) fn element<'c, 'a>(
 }
 
 /// The attributes of an op on an mbarrier that orders memory within the CTA.
-pub(super) fn ordered<'c>(
-    e: &Emit<'_, 'c, '_>,
-) -> Result<[(&'static str, Attribute<'c>); 2], Diagnostic<'c>> {
+fn ordered<'c>(e: &Emit<'_, 'c, '_>) -> Result<[(&'static str, Attribute<'c>); 2], Diagnostic<'c>> {
     let context = e.b.context();
     let scope =
         Attribute::parse(context, "#nvvm.mem_scope<cta>").ok_or_else(|| e.internal("no scope of the CTA"))?;

@@ -32,7 +32,7 @@ use norma_dialects::{
 use norma_layout::{HardwareDim, LinearLayout};
 
 use crate::{
-    gl::{clusters, constant_tiles, shared_memory},
+    gl::{constant_tiles, launch, shared_memory},
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, region, types, walk},
 };
 
@@ -47,7 +47,7 @@ pub(super) fn expand<'c>(function: OperationRef<'c, '_>) -> Result<u64, PassErro
     if rounds.is_empty() {
         return Ok(0);
     }
-    let ctas = clusters::ctas(function);
+    let ctas = launch::ctas_of_cluster(function);
     let rounds = rounds
         .iter()
         .map(|round| Exchange::of(function, round, ctas))

@@ -19,8 +19,8 @@ use norma_dialects::gl::MBarrierArriveOp;
 
 use crate::{
     gl::{
-        clusters,
         drawn::{DrawnLoop, Mailbox},
+        launch,
     },
     mlir::{
         builder::Builder,
@@ -71,7 +71,7 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
             carried.push(b.value("arith.addi", &[first, dealt], index));
         }
         carried.push(b.index(0));
-        let slots = match clusters::ctas(function) {
+        let slots = match launch::ctas_of_cluster(function) {
             1 => stages,
             _ => 2 * stages,
         };

@@ -110,11 +110,15 @@ fn along_row(
 /// is known: softmax over 32768 columns reaches 3005 GB/s in either way, over 49152 columns 2800 merged and 3000 otherwise. Late reads are
 /// the slower, the longer the row: LayerNorm over 100352 columns reaches 2484 GB/s with them, and 2784 in a loop (H100).
 fn merged(facts: &Facts, mapping: &Mapping, first: usize) -> Option<Mapping> {
-    let is_held = mapping.looped_dims() == 0 && mapping.early_reads;
-    (is_held && gains_by_merging(facts, first)).then(|| Mapping {
+    (is_held(mapping) && gains_by_merging(facts, first)).then(|| Mapping {
         merge_reductions: MERGED_IN_CLUSTER.to_vec(),
         ..mapping.clone()
     })
+}
+
+/// Whether a mapping holds its rows, with reads that are issued early.
+pub(super) fn is_held(mapping: &Mapping) -> bool {
+    mapping.looped_dims() == 0 && mapping.early_reads
 }
 
 /// Whether a reduction along `first` gains by sharing its exchange with the one that it follows, as sums of squares around a mean do.

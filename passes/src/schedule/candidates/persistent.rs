@@ -12,11 +12,14 @@
 use norma_dialects::norm::{HandOut, Level};
 use norma_targets::Target;
 
-use super::super::{
-    cluster_room,
-    facts::{Access, Facts},
-    mapping::{Factor, Mapping},
-    rings,
+use super::{
+    super::{
+        cluster_room,
+        facts::{Access, Facts},
+        mapping::{Factor, Mapping},
+        rings,
+    },
+    clusters::is_held,
 };
 
 /// CTAs on each SM.
@@ -36,36 +39,35 @@ pub(super) fn variants(
     (first, ctas): (usize, u64),
     merges: bool,
 ) -> Vec<Mapping> {
-    let held = mappings
-        .iter()
-        .filter(|mapping| mapping.looped_dims() == 0 && mapping.early_reads);
-    let with_rows = held.filter_map(|mapping| Some((mapping, rows(facts, mapping)?)));
-    let shares = |rows: usize| {
+    let mut all = Vec::new();
+    for mapping in mappings.iter().filter(|mapping| is_held(mapping)) {
+        let Some(rows) = rows(facts, mapping) else {
+            continue;
+        };
         let is_shared = |access: &Access| !access.is_write && !access.uses[rows] && access.uses[first];
-        facts.accesses.iter().any(is_shared)
-    };
-    with_rows
-        .filter(|(_, rows)| shares(*rows))
-        .flat_map(|(mapping, rows)| {
-            let clusters = CTAS_PER_SM.map(|per_sm| (per_sm, cluster_room::resident(target, ctas, per_sm)));
-            let enough = clusters
-                .into_iter()
-                .filter(move |(_, clusters)| facts.dims[rows].extent >= ROWS_OF_CLUSTER * clusters);
-            enough.filter_map(move |(per_sm, clusters)| {
-                let mut walk = mapping.clone();
-                walk.spread[rows] = vec![
-                    Factor::rest(Level::Loop),
-                    Factor::new(Level::Grid, clusters as i64),
-                ];
-                walk.min_ctas_per_sm = per_sm as i64;
-                walk.hand_out = HandOut::Dynamic;
-                if merges && is_whole(facts, mapping, first) {
-                    walk.merge_reductions = vec![Level::Cluster];
-                }
-                rings::ringed(facts, &walk, target).filter(|ringed| ringed.producer_warps > 0)
-            })
-        })
-        .collect()
+        if !facts.accesses.iter().any(is_shared) {
+            continue;
+        }
+        for per_sm in CTAS_PER_SM {
+            let clusters = cluster_room::resident(target, ctas, per_sm);
+            if facts.dims[rows].extent < ROWS_OF_CLUSTER * clusters {
+                continue;
+            }
+            let mut walk = mapping.clone();
+            walk.spread[rows] = vec![
+                Factor::rest(Level::Loop),
+                Factor::new(Level::Grid, clusters as i64),
+            ];
+            walk.min_ctas_per_sm = per_sm as i64;
+            walk.hand_out = HandOut::Dynamic;
+            if merges && is_whole(facts, mapping, first) {
+                walk.merge_reductions = vec![Level::Cluster];
+            }
+            let ringed = rings::ringed(facts, &walk, target);
+            all.extend(ringed.filter(|ringed| ringed.producer_warps > 0));
+        }
+    }
+    all
 }
 
 /// The dim that counts the rows of which a cluster holds one; `None` if several dims do, or if a cluster holds several rows.

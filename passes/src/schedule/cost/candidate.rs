@@ -98,9 +98,13 @@ impl<'a> Candidate<'a> {
 
     /// How often all SMs are filled with CTAs, one after the other.
     pub(super) fn waves(&self) -> f64 {
+        self.mapped.ctas() / self.room(self.resident)
+    }
+
+    /// CTAs of the target at a time with `per_sm` on each SM that has room for its cluster.
+    pub(super) fn room(&self, per_sm: u64) -> f64 {
         let of_cluster = self.mapped.mapping.ctas_per_cluster().unsigned_abs().max(1);
-        let clusters = cluster_room::resident(self.target, of_cluster, self.resident);
-        self.mapped.ctas() / (clusters * of_cluster) as f64
+        (cluster_room::resident(self.target, of_cluster, per_sm) * of_cluster) as f64
     }
 
     /// The share of the SMs that have a CTA.

@@ -4,10 +4,7 @@ use norma_dialects::norm::Level;
 use norma_targets::Target;
 
 use super::{
-    super::{
-        cluster_room,
-        facts::{Facts, Reduction},
-    },
+    super::facts::{Facts, Reduction},
     candidate::Candidate,
     measured::*,
 };
@@ -35,9 +32,7 @@ pub(super) fn cta_launches(candidate: &Candidate<'_>) -> f64 {
 /// Idle SMs: fewer CTAs than SMs that have room for them, in per cent of a copy's time. The others move the bytes of SMs that have no room
 /// for a cluster: LayerNorm over 65536 columns reaches 3977 GB/s by 30 persistent clusters of four, on 120 of 132 SMs (H200).
 pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
-    let of_cluster = candidate.mapped.mapping.ctas_per_cluster().unsigned_abs().max(1);
-    let room = cluster_room::resident(candidate.target, of_cluster, 1) * of_cluster;
-    100.0 * (room as f64 / candidate.mapped.ctas() - 1.0).max(0.0)
+    100.0 * (candidate.room(1) / candidate.mapped.ctas() - 1.0).max(0.0)
 }
 
 /// A second kernel, which combines the partial results of a split, and a third, if results are broadcast along the split dim again,

@@ -83,10 +83,10 @@ fn issue_of_walk_us(candidate: &Candidate<'_>) -> f64 {
 fn exchanges_of_walk_us(candidate: &Candidate<'_>) -> f64 {
     let resident = candidate.resident_now();
     let mapping = candidate.mapped.mapping;
-    let exchange_us = match mapping.ctas_per_cluster() {
-        _ if mapping.hand_out == HandOut::Dynamic => DRAWN_EXCHANGE_US,
-        ..=RING_PAIR => RING_PAIR_EXCHANGE_US * resident,
-        _ => RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER),
+    let exchange_us = match (mapping.hand_out, mapping.ctas_per_cluster()) {
+        (HandOut::Dynamic, _) => DRAWN_EXCHANGE_US,
+        (HandOut::Static, ..=RING_PAIR) => RING_PAIR_EXCHANGE_US * resident,
+        (HandOut::Static, _) => RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER),
     };
     rounds::between_ctas(&candidate.mapped) * exchange_us
 }
@@ -157,7 +157,8 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
             HandOut::Static => RING_OF_CLUSTER,
             HandOut::Dynamic => {
                 let of_cluster = if is_pair { DRAWN_OF_PAIR } else { DRAWN_OF_CLUSTER };
-                of_cluster + DRAWN_BY_MANY_WARPS * (mapped.warps_of_row() as f64 / 8.0).log2().max(0.0)
+                of_cluster
+                    + DRAWN_BY_MANY_WARPS * (mapped.warps_of_row() as f64 / DRAWN_WARPS).log2().max(0.0)
             }
         };
     }

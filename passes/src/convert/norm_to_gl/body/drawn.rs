@@ -1,7 +1,8 @@
 //! Loops whose tiles CTAs draw (*walks*): an `scf.while` over the numbers of tiles, in place of an `scf.for` over steps.
 //!
-//! A CTA's first tile is that of its own number. Where clusters share a tile, they take the place of CTAs. Numbers grow from draw to draw, so that the steps at the end of the walk,
-//! which need guards, are peeled into a loop of their own behind the others, as in a loop that one CTA runs alone.
+//! A CTA's first tile is that of its own number. Where clusters share a tile, they take the place of CTAs. Numbers grow from draw to
+//! draw, so that the steps at the end of the walk, which need guards, are peeled into a loop of their own behind the others, as in a
+//! loop that one CTA runs alone.
 
 use melior::ir::{BlockLike, Location, Type, Value};
 use norma_dialects::{gl::NextTileOp, norm::Level};
