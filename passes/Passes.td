@@ -1757,7 +1757,8 @@ def GlSinkExtensions : RustPass<"gl-sink-extensions"> {
   let summary = "Keep what a loop does not change 16 bits wide in registers";
   let description = [{
     The extension to f32 of a tile of 16-bit floats of which a thread holds at least 16 elements, in front of a loop that uses the result,
-    moves into the loop, in front of its first use in a step. So do broadcasts of it, and sums and products with constants. A walk over
+    moves into the loop, in front of its first use in a step. In front of a loop that carries tiles of f32, such as a gradient's sums over
+    rows, at least 64 elements. So do broadcasts of it, and sums and products with constants. A walk over
     rows then holds the weights of its columns in half the registers, and spends an instruction for each element and step.
 
     **Requires** nothing.
@@ -1765,7 +1766,7 @@ def GlSinkExtensions : RustPass<"gl-sink-extensions"> {
     **Guarantees** that results are the same to the bit, and that LLVM does not move the extensions out of the loop again: what they
     extend is behind a `gl.optimization_barrier`.
 
-    **Leaves alone** loops that carry tiles from step to step, as gradients do: their assembler takes no fewer registers.
+    **Leaves alone** smaller tiles: beside a gradient's sums the assembler takes no fewer registers for them.
 
     ```mlir
     %w = gl.load %weight at affine_map<(r, n) -> (n)>() : memref<4096xbf16> -> tensor<1x4096xbf16, #rows>

@@ -1,6 +1,7 @@
 //! Generated inputs: reproducible from a seed, and fast enough for gigabytes.
 
 use norma_bundle::Element;
+use rayon::prelude::*;
 
 /// The values that inputs are filled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,9 @@ impl Fill {
     ];
 }
 
+/// What SplitMix64 adds to its state for each number: 2^64 divided by the golden ratio, made odd.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A generator of 64 random bits at a time (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
 pub struct Random(u64);
 
@@ -51,11 +55,16 @@ impl Random {
 
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0 = self.0.wrapping_add(STEP);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+
+    /// The sequence after `count` calls of [`Random::bits`].
+    fn after(&self, count: usize) -> Self {
+        Random(self.0.wrapping_add(STEP.wrapping_mul(count as u64)))
     }
 
     /// A number below `bound`, which is positive. The bias is below 2^-32 for the bounds used here.
@@ -80,6 +89,10 @@ impl Random {
 
 /// The most distinct numbers that a tensor is drawn from: 16 random bits choose one.
 const TABLE: usize = 1 << 16;
+/// How many elements 64 random bits choose.
+const CHOICES: usize = 4;
+/// How many elements one thread chooses at a time: some hundred microseconds of work, and a multiple of [`CHOICES`].
+const PART: usize = 1 << 16;
 /// One element in this many is special under [`Fill::Special`], so that most rows have none and some have a few; a small tensor
 /// gets about eight.
 const SPECIAL_RATE: u64 = 1 << 13;
@@ -98,19 +111,12 @@ const E8M0_SPREAD: u64 = 8;
 
 /// Generates `count` elements, little-endian.
 pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(count * element.bytes());
     let size = count.next_power_of_two().min(TABLE);
     let table: Vec<u64> = (0..size).map(|_| pattern(element, fill, random)).collect();
-    let mut remaining = 0;
-    let mut bits = 0;
-    for _ in 0..count {
-        if remaining == 0 {
-            (bits, remaining) = (random.bits(), 4);
-        }
-        element.store(table[bits as usize & (size - 1)], &mut bytes);
-        bits >>= 16;
-        remaining -= 1;
-    }
+    let mut bytes = vec![0; count * element.bytes()];
+    let parts = bytes.par_chunks_mut(PART * element.bytes()).enumerate();
+    parts.for_each(|(part, bytes)| choose(element, &table, random.after(part * PART / CHOICES), bytes));
+    *random = random.after(count.div_ceil(CHOICES));
     if fill == Fill::Special && element.is_float() {
         scatter_specials(element, count, random, &mut bytes);
     }
@@ -124,6 +130,18 @@ pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random)
         (0..count).for_each(|index| element.store(numbers[index / run], &mut bytes));
     }
     bytes
+}
+
+/// Fills `bytes` with elements of `table`, whose length is a power of two of at most [`TABLE`].
+fn choose(element: Element, table: &[u64], mut random: Random, bytes: &mut [u8]) {
+    let size = element.bytes();
+    for elements in bytes.chunks_mut(CHOICES * size) {
+        let mut bits = random.bits();
+        for stored in elements.chunks_exact_mut(size) {
+            stored.copy_from_slice(&table[bits as usize & (table.len() - 1)].to_le_bytes()[..size]);
+            bits >>= TABLE.ilog2();
+        }
+    }
 }
 
 /// Integers from 0 on, each at most [`LONGEST_STEP`] above the one before it, a third of them equal to it.
@@ -265,6 +283,22 @@ mod tests {
             mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03,
             "{mean} {variance}"
         );
+    }
+
+    #[test]
+    fn elements_that_several_threads_choose_are_those_of_one_sequence() {
+        let count = 2 * PART + 5;
+        let mut random = Random::new(1);
+        let bytes = generate(Element::I64, count, Fill::Normal, &mut random);
+        let mut one = Random::new(1);
+        let table: Vec<u64> = (0..TABLE)
+            .map(|_| pattern(Element::I64, Fill::Normal, &mut one))
+            .collect();
+        let mut expected = vec![0; count * 8];
+        choose(Element::I64, &table, one.after(0), &mut expected);
+        (0..count.div_ceil(CHOICES)).for_each(|_| _ = one.bits());
+        assert!(bytes == expected);
+        assert_eq!(random.bits(), one.bits());
     }
 
     #[test]

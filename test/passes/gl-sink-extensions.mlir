@@ -69,7 +69,56 @@ gpu.module @kernels {
 
 // -----
 
-// Loops that carry tiles, tiles of fewer elements, and tiles that another value is part of stay as they are.
+// Beside sums that a loop carries tiles of many elements move.
+// CHECK-LABEL: gpu.func @beside_sums
+// CHECK: %[[W:.*]] = "test.load"
+// CHECK-NOT: arith.extf
+// CHECK: scf.for
+// CHECK: %[[K:.*]] = gl.optimization_barrier %[[W]]
+// CHECK: arith.extf %[[K]]
+#many = #gl.linear<register = [[1], [2], [4], [8], [16], [32]], lane = [[64], [128], [256], [512], [1024]], warp = [], block = []>
+gpu.module @kernels {
+  gpu.func @beside_sums(%n: index, %t: tensor<2048xf32, #many>) kernel attributes {gl.num_warps = 1 : i64} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %w = "test.load"() : () -> tensor<2048xbf16, #many>
+    %e = arith.extf %w : tensor<2048xbf16, #many> to tensor<2048xf32, #many>
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %t) -> (tensor<2048xf32, #many>) {
+      %s = arith.addf %acc, %e : tensor<2048xf32, #many>
+      scf.yield %s : tensor<2048xf32, #many>
+    }
+    "test.use"(%sum) : (tensor<2048xf32, #many>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// A loop that carries what it has loaded for its next step carries no sums.
+// CHECK-LABEL: gpu.func @beside_loads
+// CHECK: %[[W:.*]] = "test.load"
+// CHECK: scf.for
+// CHECK: %[[K:.*]] = gl.optimization_barrier %[[W]]
+// CHECK: arith.extf %[[K]]
+#row = #gl.linear<register = [[1], [2], [4], [8]], lane = [[16], [32], [64], [128], [256]], warp = [], block = []>
+gpu.module @kernels {
+  gpu.func @beside_loads(%n: index, %first: tensor<512xbf16, #row>) kernel attributes {gl.num_warps = 1 : i64} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %w = "test.load"() : () -> tensor<512xbf16, #row>
+    %e = arith.extf %w : tensor<512xbf16, #row> to tensor<512xf32, #row>
+    scf.for %i = %c0 to %n step %c1 iter_args(%x = %first) -> (tensor<512xbf16, #row>) {
+      %next = "test.row"(%i) : (index) -> tensor<512xbf16, #row>
+      "test.use"(%x, %e) : (tensor<512xbf16, #row>, tensor<512xf32, #row>) -> ()
+      scf.yield %next : tensor<512xbf16, #row>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Tiles of few elements beside sums, tiles of fewer elements, and tiles that another value is part of stay as they are.
 // CHECK-LABEL: gpu.func @left_alone
 // CHECK-NOT: gl.optimization_barrier
 #row = #gl.linear<register = [[1], [2], [4], [8]], lane = [[16], [32], [64], [128], [256]], warp = [], block = []>

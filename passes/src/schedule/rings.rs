@@ -20,12 +20,14 @@ use super::{
 /// with 128 KB and 3800 with 64 KB. An SM of an H100 has 0.7 times the bandwidth: 2977 with 64 KB, 2859 with 96 KB.
 const BYTES_IN_FLIGHT: f64 = 96.0 * 1024.0;
 
-/// The most elements of a tile in one thread. With 64, the f32 accumulators of the walk spilled (ptxas 13.0); LayerNorm's gradient
-/// takes 168 registers with 40.
+/// The most elements of a tile in one thread. LayerNorm's gradient takes 168 registers with 40.
 const RING_ELEMENTS_OF_THREAD: u64 = 48;
-/// The most elements of a tile in one thread of a walk without sums over rows: LayerNorm over 65536 columns in clusters of four takes 168
-/// registers with a weight and a bias for each of 64.
-const RING_ELEMENTS_WITHOUT_SUMS: u64 = 64;
+/// The same in clusters of as many CTAs as are portable, where rows have no other way. RMSNorm's gradient over 131072 columns reaches 3949
+/// GB/s with 64 and 240 registers, and 1973 without a ring; over 32768 columns 3640 with 64 in clusters of two, and 4095 with 32 (H200).
+const RING_ELEMENTS_IN_LARGEST_CLUSTER: u64 = 64;
+/// The most elements of a tile in one thread of a walk without sums over rows: LayerNorm over 229376 columns in clusters of eight holds a
+/// weight and a bias for each of 112 in 240 registers, and reaches 3979 GB/s, 3586 without a ring (H200).
+const RING_ELEMENTS_WITHOUT_SUMS: u64 = 112;
 /// The most elements of a tile in one thread where fewer than [`FEW_WARPS`] warps share a row.
 const RING_ELEMENTS_OF_THREAD_OF_FEW_WARPS: u64 = 16;
 const FEW_WARPS: u64 = 4;
@@ -74,7 +76,12 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     }
     let dims = spreads(facts, mapping);
     let accumulates = facts.dims[walk].usage == Use::Both;
-    if !suits_rows(&dims, walk, accumulates) {
+    let most_elements = match mapping.ctas_per_cluster() == i64::from(target.cluster_size) {
+        _ if !accumulates => RING_ELEMENTS_WITHOUT_SUMS,
+        true => RING_ELEMENTS_IN_LARGEST_CLUSTER,
+        false => RING_ELEMENTS_OF_THREAD,
+    };
+    if !suits_rows(&dims, walk, most_elements) {
         return None;
     }
     let by = |engine| copied(facts, mapping, engine, |access| access.uses[walk]);
@@ -82,15 +89,21 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     let mut ringed = bulk.or_else(|| by(CopyMechanism::CpAsync).filter(|_| target.has(Feature::CpAsync)))?;
     let stage = bytes(facts, &ringed);
     // Copies bring what lies within the row alone. Gradients gain nothing by a stage in place of what is left out: RMSNorm's over 3072
-    // columns reaches 4198 GB/s with two stages of 16 KB, 12 KB of which are copied, in each of an SM's three CTAs, and 3904 with three
-    // (H200).
-    let brought = match accumulates {
-        true => 1.0,
-        false => dims.iter().map(Spread::filled).product::<f64>(),
+    // columns reaches 4198 GB/s with two stages of 16 KB, 12 KB of which are copied, in each of an SM's three CTAs, and 3904 with three.
+    // Clusters of more than two CTAs that have their SMs alone do: LayerNorm's over 40960 and 81920 columns reaches 3771 and 3733 with two
+    // stages of 64 KB, 40 KB of which are copied, and 3901 and 3912 with three (H200).
+    let filled = dims.iter().map(Spread::filled).product::<f64>();
+    let is_alone = ctas == 1 && mapping.ctas_per_cluster() > 2;
+    let wanted = |brought: f64| {
+        let on_sm = ((stage * ctas) as f64 * brought).max(1.0);
+        BYTES_IN_FLIGHT * cost::relative_bandwidth(target) / on_sm
     };
-    let on_sm = ((stage * ctas) as f64 * brought).max(1.0);
-    let needed = BYTES_IN_FLIGHT * cost::relative_bandwidth(target);
-    let stages = ((needed / on_sm).round() as u64).max(2);
+    let stages = match accumulates {
+        true if is_alone => wanted(filled).ceil(),
+        true => wanted(1.0).round(),
+        false => wanted(filled).round(),
+    };
+    let stages = (stages as u64).max(2);
     let of_cta = stages * stage + bytes_at_end(facts, &dims, walk);
     let taken = (of_cta + u64::from(SHARED_OF_CTA)) * ctas;
     if taken > u64::from(target.shared_per_sm) || of_cta > u64::from(target.shared_per_cta) {
@@ -149,16 +162,15 @@ fn bytes_at_end(facts: &Facts, dims: &[Spread], walk: usize) -> u64 {
 }
 
 /// Whether rows, which lie along the dims other than `walk`, have enough warps, every lane of these warps has elements, and a
-/// thread has enough registers for its elements of a tile.
-fn suits_rows(dims: &[Spread], walk: usize, accumulates: bool) -> bool {
+/// thread has no more than `most_elements` of a tile.
+fn suits_rows(dims: &[Spread], walk: usize, most_elements: u64) -> bool {
     let elements = dims.iter().map(|dim| dim.registers).product::<u64>();
     let of_row = || dims.iter().enumerate().filter(|(dim, _)| *dim != walk);
     let warps_of_row = of_row().map(|(_, dim)| dim.warps).product::<u64>();
     let have_elements = of_row().all(|(_, dim)| dim.warps * dim.lanes * dim.vector <= dim.extent);
     let most_elements = match warps_of_row < FEW_WARPS {
         true => RING_ELEMENTS_OF_THREAD_OF_FEW_WARPS,
-        false if accumulates => RING_ELEMENTS_OF_THREAD,
-        false => RING_ELEMENTS_WITHOUT_SUMS,
+        false => most_elements,
     };
     warps_of_row >= WARPS_OF_ROW && have_elements && elements <= most_elements
 }

@@ -2,6 +2,7 @@
 //! that move a good part of all bytes, each weighted by its share of them.
 
 use norma_layout::coalesce::LINE_BYTES;
+use norma_targets::REGISTER_BYTES;
 
 use crate::memory_cycles::{DRAM_SECTOR, beside_dram};
 
@@ -76,7 +77,21 @@ pub(super) fn narrow_accesses(candidate: &Candidate<'_>) -> f64 {
         let bytes = (width * access.bytes) as f64;
         streaming.share * NARROW_ACCESSES * (ACCESS / bytes.min(ACCESS) - 1.0)
     };
-    candidate.streaming().map(of).sum()
+    candidate.streaming().map(of).sum::<f64>() + late_elements(candidate)
+}
+
+/// The loss by reads that only results need, such as a weight, where a thread that holds a row reads many elements of them one by one behind
+/// the reductions.
+fn late_elements(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    if mapped.is_looped() || mapped.is_ringed() {
+        return 0.0;
+    }
+    let is_late = |access: &&Access| {
+        mapped.facts.is_late(access) && mapped.width(access) == 1 && access.bytes < REGISTER_BYTES as u64
+    };
+    let of = |access: &Access| (mapped.held(access) as f64 / FEW_LATE_ELEMENTS - 1.0).max(0.0);
+    LATE_ELEMENTS * mapped.facts.accesses.iter().filter(is_late).map(of).sum::<f64>()
 }
 
 /// Aligned rows: the ends of rows, which are accessed element by element, and reads that are aligned differently from the tile,
@@ -88,7 +103,8 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         return 0.0;
     };
     let reads = facts.accesses.iter();
-    let reads = reads.filter(|access| access.uses[aligned] && !access.is_write);
+    let is_read = |access: &&Access| access.uses[aligned] && !access.is_write;
+    let reads = reads.filter(|access| is_read(access) && !mapped.is_same_in_all_steps(access));
     let covered = reads
         .clone()
         .filter(|access| facts.covers(access, aligned))
@@ -107,6 +123,7 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         (true, _) if covered > 0 && dims[aligned].registers == dims[aligned].vector => {
             WALKED_ALIGNED_ROWS + SINGLE_COVERED_READS
         }
+        (true, _) if mapped.loads_rows_ahead() => 0.0,
         (true, _) => WALKED_ALIGNED_ROWS,
         (false, false) => 0.0,
         (false, true) => LATE_READS_OF_ALIGNED_ROWS,

@@ -162,6 +162,7 @@ fn covering_work(mapped: &Mapped<'_>) -> f64 {
     let points = mapped.dims.iter().map(|dim| dim.extent as f64).product::<f64>();
     let shifted = |access: &Access| points / mapped.sharing(access) as f64;
     let accesses = mapped.facts.accesses.iter();
+    let accesses = accesses.filter(|access| !mapped.is_same_in_all_steps(access));
     let covered = accesses.filter(|access| mapped.facts.covers(access, aligned));
     covered.map(shifted).sum::<f64>() * OPS_PER_SHIFT
 }

@@ -1,6 +1,6 @@
 //! What all candidates for a kernel on a target have in common, and how one of them is judged.
 
-use norma_targets::Target;
+use norma_targets::{Target, WARPGROUP_WARPS};
 
 use super::{
     super::{facts::Facts, mapping::Mapping},
@@ -8,6 +8,7 @@ use super::{
     candidate::Candidate,
     handed_over, instructions, launches,
     mapped::Mapped,
+    registers,
 };
 
 /// A kernel on a target.
@@ -40,12 +41,26 @@ impl<'a> Kernel<'a> {
         Candidate::of(mapped, self.target, assembled)
     }
 
-    /// The variant of a mapping whose producers hand registers over, if an SM then holds more CTAs. A mapping of which an SM holds no CTA
-    /// with equal shares has none: what such walks reach is not measured.
-    pub(super) fn handed_over(&self, mapping: &Mapping, assembled: Option<u64>) -> Option<Mapping> {
-        let candidate = self.candidate(mapping, assembled)?;
-        let (registers, resident) = (candidate.registers, candidate.resident);
-        handed_over::variant(&candidate.mapped, self.target, registers, resident)
+    /// The variant of a mapping whose producers hand registers over, if an SM then holds more CTAs than with equal shares. Where up to two
+    /// warpgroups, which take the most, share a row, an SM may hold none with these, or the mapping may have `spilled`: LayerNorm's gradient over 12288, 20480 and 40960
+    /// columns reaches 3953, 3835 and 3771 GB/s so, and 3707, 3445 and 3402 in clusters of more CTAs. Several rows at a time lose: RMSNorm's
+    /// gradient over 3072 and 7168 columns, four rows and two, reaches 3991 and 3886 so, and 4156 and 4149 at best (H200).
+    pub(super) fn handed_over(
+        &self,
+        mapping: &Mapping,
+        assembled: Option<u64>,
+        spilled: bool,
+    ) -> Option<Mapping> {
+        let mapped = Mapped::of(self.facts, mapping, self.read, self.bytes);
+        let warps = mapping.consumer_warps();
+        let shares_row = warps <= 2 * WARPGROUP_WARPS && mapped.warps_of_row() == warps.unsigned_abs();
+        let (registers, resident) = match self.candidate(mapping, assembled) {
+            Some(candidate) if shares_row && spilled => (candidate.registers, 0),
+            Some(candidate) => (candidate.registers, candidate.resident),
+            None if shares_row => (registers::estimate(&mapped), 0),
+            None => return None,
+        };
+        handed_over::variant(&mapped, self.target, registers, resident)
     }
 }
 

@@ -11,7 +11,8 @@ use super::{
 /// next tiles meanwhile. Where no read is a good part of all bytes, nothing waits for loads.
 pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    if mapped.streamed().next().is_none() {
+    // What a walk waits for that loads its rows ahead counts as lifetime.
+    if mapped.streamed().next().is_none() || mapped.loads_rows_ahead() {
         return 0.0;
     }
     let (needed, in_flight) = (candidate.needed(), candidate.in_flight());
@@ -62,7 +63,7 @@ pub(super) fn stores_between_loads(candidate: &Candidate<'_>) -> f64 {
 /// Loads in a row: each further 16 bytes that a thread loads, and what carrying tiles to the next step takes. Copies to a ring are not
 /// loads of a thread.
 pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
-    if candidate.mapped.is_ringed() {
+    if candidate.mapped.is_ringed() || candidate.mapped.loads_rows_ahead() {
         return 0.0;
     }
     let serial = match candidate.mapped.is_looped() {

@@ -132,6 +132,24 @@ impl<'a> Mapped<'a> {
         self.reduces_in_steps() && !self.is_ringed() && !self.mapping.prefetches()
     }
 
+    /// Whether CTAs walk over rows that they hold in registers, load each a step ahead, and carry no sums over the rows. What all rows share
+    /// is in registers before the walk.
+    pub(super) fn loads_rows_ahead(&self) -> bool {
+        let carries = || {
+            self.facts
+                .reductions
+                .iter()
+                .any(|reduction| self.is_carried(reduction))
+        };
+        self.reduces_in_steps() && !self.is_ringed() && self.mapping.prefetches() && !carries()
+    }
+
+    /// Whether no step of a walk changes what an access moves.
+    pub(super) fn is_same_in_all_steps(&self, access: &Access) -> bool {
+        let looped = self.dims.iter().zip(&access.uses);
+        self.reduces_in_steps() && looped.filter(|(dim, _)| dim.is_looped).all(|(_, uses)| !uses)
+    }
+
     /// The reads that a step waits for and that move a good part of all bytes.
     pub(super) fn streamed(&self) -> impl Iterator<Item = &'a Access> {
         let no_reduction = self.facts.reductions.is_empty();

@@ -124,6 +124,10 @@ pub const DRAWN_BY_MANY_WARPS: f64 = 2.5;
 /// latency of memory, and waiting for the warps of a row. Gradients of RMSNorm and LayerNorm over 8191 to 16383 columns take 1.1 to 1.4 us
 /// a step beyond their share of a copy's time with one CTA on each SM (H100).
 pub const HELD_STEP_US: f64 = 1.2;
+/// A step of a walk that loads its rows a step ahead and carries no sums over them, beyond the transfer of its row, in microseconds.
+/// LayerNorm over 3001 to 20001 columns and RMSNorm over 5125 to 20001 lose 60, 36, 29, 22 and 18% with 12, 20, 24, 33 and 40 KB of rows
+/// at a time on an SM, alignment peeling included (H200).
+pub const ROW_AHEAD_US: f64 = 0.45;
 /// The share that a walk through a ring takes of the time that [`ISSUE_PER_SM`] gives for its instructions.
 pub const RING_ISSUE: f64 = 0.38;
 /// The power of the p-norm of the times of bytes, instructions and waiting, of which the longest decides.
@@ -176,6 +180,11 @@ pub const WAVES: f64 = 10.5;
 /// Accesses narrower than 16 bytes, for each further access that the same bytes take: rows of 4095 columns, read 2 bytes at a time,
 /// reach 3465 GB/s, rows of 4096 columns 4168.
 pub const NARROW_ACCESSES: f64 = 2.4;
+/// The further loss by a read that only results need, where each thread of a held row makes twice [`FEW_LATE_ELEMENTS`] of it one by one.
+/// LayerNorm, which has two, reaches 78% of a copy over 4097 columns with 32 elements in a thread, 67, 70 and 70% over 5125, 6001 and 10001
+/// with 40, 47 and 39, and 56% over 8191 with 64 (H200).
+pub const LATE_ELEMENTS: f64 = 22.0;
+pub const FEW_LATE_ELEMENTS: f64 = 32.0;
 /// The ends of rows that begin anywhere, which are accessed element by element. Softmax over 50257 columns reaches 4034 GB/s of
 /// 4297.
 pub const ROW_ENDS: f64 = 3.2;
@@ -246,6 +255,9 @@ pub const BASE_REGISTERS_OF_LOOP: u64 = 22;
 /// Registers as of `BASE_REGISTERS`, of a walk over rows that reduces within each step and uses what it read before and after that:
 /// RMSNorm's gradient with one access of each input needs 78.
 pub const BASE_REGISTERS_OF_WALK: u64 = 48;
+/// Registers as of `BASE_REGISTERS`, of a walk that loads its rows ahead and carries no sums: LayerNorm over 10001 and 16385 columns does
+/// with 128 in all, with five accesses of each row.
+pub const BASE_REGISTERS_AHEAD: u64 = 40;
 /// Registers as of `BASE_REGISTERS`, of a walk through a ring: RMSNorm's gradient at 4096 columns takes 70 in all.
 pub const BASE_REGISTERS_OF_RING: u64 = 30;
 /// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes 32, 40, 48

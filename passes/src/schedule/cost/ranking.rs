@@ -160,8 +160,9 @@ fn judged<T>(
         }));
     };
     for mapping in candidates {
-        let known = assembled.get(&mapping).flatten();
-        if let Some(handed_over) = kernel.handed_over(&mapping, known)
+        let known = assembled.get(&mapping);
+        let (known, spilled) = (known.flatten(), known == Some(None));
+        if let Some(handed_over) = kernel.handed_over(&mapping, known, spilled)
             && let Some(expected) = kernel.candidate(&handed_over, known)
         {
             let found = judge(&expected);
@@ -184,6 +185,14 @@ fn judged<T>(
         let Some(expected) = expected else {
             continue;
         };
+        // The grid of such a walk is as many CTAs as it asks for on each SM.
+        if expected.mapped.loads_rows_ahead() && mapping.min_ctas_per_sm > 0 {
+            if resident >= mapping.min_ctas_per_sm.unsigned_abs() {
+                let found = judge(&expected);
+                add(mapping, None, found);
+            }
+            continue;
+        }
         if !bounds_registers(&expected) {
             let of_alike = assembled.of_alike(&expected);
             let candidate = of_alike.and_then(|_| kernel.candidate(&mapping, of_alike));

@@ -24,10 +24,12 @@ pub(super) fn few_registers(candidate: &Candidate<'_>) -> f64 {
 /// The registers for the elements of a step and of one that is loaded ahead.
 fn rows(mapped: &Mapped<'_>) -> u64 {
     // Values that are used before and after the reduction of one step stay in f32. Tiles in a ring are loaded again in each phase.
+    // So is what a walk without sums holds beside its next row extended again: LayerNorm over 5125 columns by four warps takes 153 registers.
     // Steps that are unrolled are computed one after the other, and ptxas delays loads for which it has no registers: LayerNorm
     // takes 40 and 38 registers with 64 and 128 bytes together (ptxas 13.0).
     let is_unrolled = mapped.mapping.unroll_bytes > 0;
-    let is_wide = mapped.reduces_what_a_step_holds() && !mapped.is_ringed() && !is_unrolled;
+    let keeps_type = mapped.is_ringed() || is_unrolled || mapped.loads_rows_ahead();
+    let is_wide = mapped.reduces_what_a_step_holds() && !keeps_type;
     let of = |access: &Access| match is_wide {
         true => mapped.held(access) * access.bytes.max(4) / 4,
         false => of_access(mapped, access),
@@ -57,6 +59,7 @@ fn of_access(mapped: &Mapped<'_>, access: &Access) -> u64 {
 fn base(mapped: &Mapped<'_>) -> u64 {
     let base = match (mapped.is_looped(), mapped.reduces_in_steps()) {
         (true, _) if mapped.is_ringed() => BASE_REGISTERS_OF_RING,
+        (_, true) if mapped.loads_rows_ahead() => BASE_REGISTERS_AHEAD,
         (_, true) => BASE_REGISTERS_OF_WALK,
         (true, false) => BASE_REGISTERS_OF_LOOP,
         (false, _) => BASE_REGISTERS,

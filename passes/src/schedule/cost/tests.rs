@@ -429,6 +429,45 @@ fn rows_that_share_a_weight_are_drawn_by_persistent_clusters() {
 }
 
 #[test]
+fn rows_that_begin_anywhere_and_share_two_reads_are_walked_over_by_resident_ctas() {
+    let walks = |facts: &Facts| {
+        let mut all = candidates(facts, &SM_90A);
+        all.retain(|mapping| {
+            mapping.aligned_dim.is_some() && mapping.prefetches() && mapping.looped_dims() == 1
+        });
+        all.retain(|mapping| mapping.spread[0].len() == 3);
+        all
+    };
+    let one = rms_norm(16384, 5125, 2);
+    assert_eq!(walks(&one), []);
+    let mut two = one;
+    two.accesses.push(two.accesses[1].clone());
+    let all = walks(&two);
+    assert!(!all.is_empty());
+    for mapping in &all {
+        let [_, groups, alike] = &mapping.spread[0][..] else {
+            unreachable!("{mapping} walks over rows")
+        };
+        // Rows that are 8 apart have the same alignment.
+        assert_eq!(*alike, Factor::new(Level::Grid, 8));
+        assert_eq!(groups.size, Some(132 * mapping.min_ctas_per_sm / 8));
+        assert_eq!(mapping.extent(Level::Cluster), 1);
+    }
+    // Ranked are those of which an SM holds as many CTAs as it is asked to.
+    let ranked = ranked(&two, all, &SM_90A, &Assembled::default());
+    assert!(!ranked.is_empty());
+    for (mapping, cost) in ranked {
+        assert!(
+            cost.resident >= mapping.min_ctas_per_sm.unsigned_abs(),
+            "{mapping}"
+        );
+    }
+    // With few rows there is nothing to walk over.
+    two.dims[0].extent = 64;
+    assert_eq!(walks(&two), []);
+}
+
+#[test]
 fn only_loops_that_combine_means_are_unrolled() {
     let mut facts = of_two_reductions(16, 1 << 16);
     let unrolled = |facts: &Facts| {

@@ -25,6 +25,9 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
         return 0.0;
     }
     let resident = candidate.resident_now();
+    if mapped.loads_rows_ahead() {
+        return rows_ahead(candidate);
+    }
     if mapped.overlaps_steps() {
         return overlapped_steps(candidate);
     }
@@ -64,6 +67,12 @@ fn overlapped_steps(candidate: &Candidate<'_>) -> f64 {
     let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / (resident * groups);
     let ideal_us = candidate.ideal_us();
     longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
+}
+
+/// Lifetimes of a walk that loads its rows ahead and carries no sums: [`ROW_AHEAD_US`] in each step, which the other CTAs on the SM share.
+fn rows_ahead(candidate: &Candidate<'_>) -> f64 {
+    let waves = candidate.waves().max(1.0).ceil();
+    100.0 * waves * candidate.mapped.steps() * ROW_AHEAD_US / candidate.ideal_us()
 }
 
 /// Lifetimes of a walk that holds its rows, loads none ahead, and has its SM alone. Behind the transfer of its rows, a step takes

@@ -77,6 +77,28 @@ fn registers_are_handed_over_where_an_sm_gains_ctas() {
 }
 
 #[test]
+fn registers_are_handed_over_where_the_warps_that_share_a_row_spill() {
+    let facts = rms_norm_grad(4096, 49152);
+    let of = |warps: i64, assembled: &Assembled| {
+        let mut all = ranked(&facts, candidates(&facts, &SM_90A), &SM_90A, assembled);
+        all.retain(|(mapping, _)| {
+            mapping.place(0) == CachePlace::Shared && mapping.consumer_warps() == warps
+        });
+        all.into_iter().map(|(mapping, _)| mapping).collect::<Vec<_>>()
+    };
+    let hands_over = |mapping: &Mapping| mapping.producer_registers > 0;
+    for (warps, hand_over) in [(8, true), (16, false)] {
+        let expected = of(warps, &Assembled::default());
+        let equal = expected.iter().filter(|mapping| !hands_over(mapping)).cloned();
+        let spilled = equal.map(|mapping| (mapping, None)).collect::<Assembled>();
+        assert!(!spilled.iter().collect::<Vec<_>>().is_empty());
+        let left = of(warps, &spilled);
+        assert_eq!(left.iter().any(hands_over), hand_over, "{warps} warps");
+        assert!(left.iter().all(hands_over));
+    }
+}
+
+#[test]
 fn registers_are_handed_over_only_by_targets_that_can() {
     let cannot = TARGETS
         .iter()

@@ -361,6 +361,36 @@ fn what_rows_share_is_read_once_for_the_rows_of_a_cta_where_tiles_are_aligned() 
 }
 
 #[test]
+fn what_rows_share_is_shifted_once_for_a_walk_that_loads_its_rows_ahead() {
+    let facts = rms_norm(16384, 5125, 2);
+    let ahead = |mapping: &mut Mapping| {
+        mapping.aligned_dim = Some(1);
+        mapping.stages = 2;
+    };
+    let rows = |groups| [(Loop, 0), (Grid, groups), (Grid, 8)];
+    let columns: &[_] = &[(Register, 4), (Warp, 8), (Lane, 32), (Vector, 8)];
+    let of = |name: &str, groups| term(name, &facts, &[&rows(groups), columns], ahead);
+    assert!(is_near(of("aligned rows", 16), 3.2));
+    for name in ["loads in flight", "loads in a row", "instructions"] {
+        assert!(is_near(of(name, 16), 0.0), "{name}");
+    }
+    // A step waits as long with one CTA on an SM as with two, which do so beside one another.
+    let (one, two) = (of("lifetimes", 16), of("lifetimes", 32));
+    assert!((one / two - 2.0).abs() < 0.05, "{one} and {two}");
+}
+
+#[test]
+fn many_elements_that_are_read_one_by_one_behind_the_reductions_lose() {
+    let held = |warps| {
+        let facts = rms_norm(16384, 4096, 2);
+        let columns: &[_] = &[(Register, 4096 / 32 / warps), (Warp, warps), (Lane, 32)];
+        of("narrow accesses", &facts, &[ROW, columns])
+    };
+    assert!(is_near(held(4), held(8)));
+    assert!(is_near(held(2) - held(4), 22.0));
+}
+
+#[test]
 fn what_one_request_does_not_use_of_its_sectors_is_partial_and_what_no_cta_uses_is_wasted() {
     let facts = column_sum(32768, 4096);
     let over = |name, rows: &[(Level, i64)], columns: &[(Level, i64)]| of(name, &facts, &[rows, columns]);
