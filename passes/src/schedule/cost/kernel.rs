@@ -42,9 +42,10 @@ impl<'a> Kernel<'a> {
     }
 
     /// The variant of a mapping whose producers hand registers over, if an SM then holds more CTAs than with equal shares. Where up to two
-    /// warpgroups, which take the most, share a row, an SM may hold none with these, or the mapping may have `spilled`: LayerNorm's gradient over 12288, 20480 and 40960
-    /// columns reaches 3953, 3835 and 3771 GB/s so, and 3707, 3445 and 3402 in clusters of more CTAs. Several rows at a time lose: RMSNorm's
-    /// gradient over 3072 and 7168 columns, four rows and two, reaches 3991 and 3886 so, and 4156 and 4149 at best (H200).
+    /// warpgroups, which take the most, share a row, an SM may hold none with these, or the mapping may have `spilled`: LayerNorm's gradient
+    /// over 12288, 20480 and 40960 columns reaches 3953, 3835 and 3771 GB/s so, and 3707, 3445 and 3402 in clusters of more CTAs. Several
+    /// rows at a time lose: RMSNorm's gradient over 3072 and 7168 columns, four rows and two, reaches 3991 and 3886 so, and 4156 and 4149 at
+    /// best (H200).
     pub(super) fn handed_over(
         &self,
         mapping: &Mapping,
