@@ -1757,9 +1757,9 @@ def GlSinkExtensions : RustPass<"gl-sink-extensions"> {
   let summary = "Keep what a loop does not change 16 bits wide in registers";
   let description = [{
     The extension to f32 of a tile of 16-bit floats of which a thread holds at least 16 elements, in front of a loop that uses the result,
-    moves into the loop, in front of its first use in a step. In front of a loop that carries tiles of f32, such as a gradient's sums over
-    rows, at least 64 elements. So do broadcasts of it, and sums and products with constants. A walk over
-    rows then holds the weights of its columns in half the registers, and spends an instruction for each element and step.
+    moves into the loop, in front of its first use in a step. So do broadcasts of it, and sums and products with constants. Where the loop
+    carries tiles of f32, such as a gradient's sums over rows, a thread holds at least 64 elements. A walk over rows then holds the weights of
+    its columns in half the registers, and spends an instruction for each element and step.
 
     **Requires** nothing.
 

@@ -2,8 +2,8 @@
 // once, in front of the walk, and extended from 16 bits in each step. A step loads the next row before it computes.
 // RUN: normac %s --schedule '#norm.schedule<spread = [[loop, grid(2), grid(8)], [register(4), warp(2), lane(32), vector(8)]], stages = 2, aligned_dim = 1>' --emit=gl-lowered | FileCheck %s
 // CHECK-LABEL: gpu.func @walked_0
-// CHECK-DAG:   %[[W:.*]] = gl.load %arg1 {{.*}} vector 8 alignment 2 :
-// CHECK-DAG:   %[[B:.*]] = gl.load %arg2 {{.*}} vector 8 alignment 2 :
+// CHECK-DAG:   gl.load %arg1 {{.*}} vector 8 alignment 2 :
+// CHECK-DAG:   gl.load %arg2 {{.*}} vector 8 alignment 2 :
 // CHECK:       scf.for
 // CHECK:       gl.load %arg0 {{.*}} vector 8 alignment 16 :
 // CHECK:       gl.optimization_barrier

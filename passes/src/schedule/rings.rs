@@ -76,10 +76,11 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     }
     let dims = spreads(facts, mapping);
     let accumulates = facts.dims[walk].usage == Use::Both;
-    let most_elements = match mapping.ctas_per_cluster() == i64::from(target.cluster_size) {
-        _ if !accumulates => RING_ELEMENTS_WITHOUT_SUMS,
-        true => RING_ELEMENTS_IN_LARGEST_CLUSTER,
-        false => RING_ELEMENTS_OF_THREAD,
+    let is_in_largest = mapping.ctas_per_cluster() == i64::from(target.cluster_size);
+    let most_elements = match (accumulates, is_in_largest) {
+        (false, _) => RING_ELEMENTS_WITHOUT_SUMS,
+        (true, true) => RING_ELEMENTS_IN_LARGEST_CLUSTER,
+        (true, false) => RING_ELEMENTS_OF_THREAD,
     };
     if !suits_rows(&dims, walk, most_elements) {
         return None;

@@ -101,18 +101,17 @@ fn walks(
     [row, first]: [usize; 2],
     vector: u64,
 ) -> Vec<Mapping> {
-    let is_whole_row = |mapping: &&Mapping| {
-        mapping.looped_dims() == 0
-            && !mapping.early_reads
-            && mapping.ctas_per_cluster() == 1
-            && mapping.spread[row] == [Factor::rest(Level::Grid)]
-    };
-    let of_each = |per_sm: u64| {
+    let mut all = Vec::new();
+    for per_sm in WALKS_PER_SM {
         let groups = u64::from(target.part.sms) * per_sm / vector;
-        let has_steps = facts.dims[row].extent >= FEWEST_STEPS * groups * vector;
-        let whole = mappings.iter().filter(is_whole_row);
-        let whole = whole.filter(move |_| has_steps && groups > 0);
-        whole.map(move |mapping| {
+        if groups == 0 || facts.dims[row].extent < FEWEST_STEPS * groups * vector {
+            continue;
+        }
+        let whole = mappings.iter().filter(|mapping| {
+            let holds_one = mapping.spread[row] == [Factor::rest(Level::Grid)];
+            mapping.looped_dims() == 0 && !mapping.early_reads && holds_one
+        });
+        for mapping in whole {
             let mut walk = mapping.clone();
             walk.spread[row] = vec![
                 Factor::rest(Level::Loop),
@@ -122,8 +121,8 @@ fn walks(
             walk.aligned_dim = Some(first);
             walk.stages = 2;
             walk.min_ctas_per_sm = per_sm as i64;
-            walk
-        })
-    };
-    WALKS_PER_SM.into_iter().flat_map(of_each).collect()
+            all.push(walk);
+        }
+    }
+    all
 }

@@ -2,7 +2,12 @@
 
 use norma_targets::{FEWEST_SET_REGISTERS, Feature, THREADS_PER_CTA, Target, WARP_SIZE, WARPGROUP_WARPS};
 
-use super::{super::mapping::Mapping, candidate::by_shared_memory, mapped::Mapped};
+use super::{
+    super::mapping::Mapping,
+    candidate::{Candidate, by_shared_memory},
+    mapped::Mapped,
+    registers,
+};
 use crate::gl::hand_over::{at_start, of_consumer};
 
 /// The registers that a thread of producer warps keeps: ptxas needs no more for issuing copies.
@@ -30,27 +35,38 @@ fn given(mapping: &Mapping, ctas: u64) -> i64 {
     )
 }
 
+/// Whether producers of a mapping can hand registers over: a producer warp becomes a warpgroup beside whole warpgroups of consumers.
+pub(super) fn is_possible(mapping: &Mapping, target: &Target) -> bool {
+    let warps = mapping.consumer_warps() / mapping.consumer_groups;
+    target.has(Feature::SetMaxRegisters) && mapping.producer_warps == 1 && warps % WARPGROUP_WARPS == 0
+}
+
 /// Returns the variant of a walk through rings in which a warpgroup of producers hands its registers over, if an SM then holds CTAs that it
-/// has shared memory and work for, but not the registers if all threads have equally many: of these it holds `resident`. Otherwise three
-/// more warps would only take registers. A thread that computes needs `registers`.
+/// has shared memory and work for, but not the registers if all threads have equally many, as in the candidate `equal`. Otherwise three more
+/// warps would only take registers.
+///
+/// Where up to two warpgroups, which take the most, share a row, an SM may hold none with equal shares, or the mapping may have `spilled` with
+/// them: LayerNorm's gradient over 12288, 20480 and 40960 columns reaches 3953, 3835 and 3771 GB/s so, and 3707, 3445 and 3402 in clusters of
+/// more CTAs. Several rows at a time lose: RMSNorm's gradient over 3072 and 7168 columns, four rows and two, reaches 3991 and 3886 so, and 4156
+/// and 4149 at best (H200).
 pub(super) fn variant(
     mapped: &Mapped<'_>,
     target: &Target,
-    registers: u64,
-    resident: u64,
+    equal: Option<&Candidate<'_>>,
+    spilled: bool,
 ) -> Option<Mapping> {
     let mapping = mapped.mapping;
-    let warps = mapping.consumer_warps() / mapping.consumer_groups;
-    let can_hand_over = target.has(Feature::SetMaxRegisters)
-        && mapped.walks_through_rings()
-        && mapping.producer_warps == 1
-        && warps % WARPGROUP_WARPS == 0;
-    if !can_hand_over {
-        return None;
-    }
+    let warps = mapping.consumer_warps();
+    let shares_row = warps <= 2 * WARPGROUP_WARPS && mapped.warps_of_row() == warps.unsigned_abs();
+    let (registers, resident) = match equal {
+        Some(equal) if shares_row && spilled => (equal.registers, 0),
+        Some(equal) => (equal.registers, equal.resident),
+        None if shares_row => (registers::estimate(mapped), 0),
+        None => return None,
+    };
     let per_sm = (mapped.ctas() / f64::from(target.part.sms)).ceil() as u64;
     let wanted = by_shared_memory(mapped, target).min(per_sm);
-    if wanted <= resident {
+    if !mapped.walks_through_rings() || wanted <= resident {
         return None;
     }
     let variant = Mapping {

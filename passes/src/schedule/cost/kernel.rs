@@ -1,6 +1,6 @@
 //! What all candidates for a kernel on a target have in common, and how one of them is judged.
 
-use norma_targets::{Target, WARPGROUP_WARPS};
+use norma_targets::Target;
 
 use super::{
     super::{facts::Facts, mapping::Mapping},
@@ -8,7 +8,6 @@ use super::{
     candidate::Candidate,
     handed_over, instructions, launches,
     mapped::Mapped,
-    registers,
 };
 
 /// A kernel on a target.
@@ -41,27 +40,20 @@ impl<'a> Kernel<'a> {
         Candidate::of(mapped, self.target, assembled)
     }
 
-    /// The variant of a mapping whose producers hand registers over, if an SM then holds more CTAs than with equal shares. Where up to two
-    /// warpgroups, which take the most, share a row, an SM may hold none with these, or the mapping may have `spilled`: LayerNorm's gradient
-    /// over 12288, 20480 and 40960 columns reaches 3953, 3835 and 3771 GB/s so, and 3707, 3445 and 3402 in clusters of more CTAs. Several
-    /// rows at a time lose: RMSNorm's gradient over 3072 and 7168 columns, four rows and two, reaches 3991 and 3886 so, and 4156 and 4149 at
-    /// best (H200).
+    /// The variant of a mapping whose producers hand registers over, where it gains ([`handed_over::variant`]). The mapping itself may have
+    /// `spilled`.
     pub(super) fn handed_over(
         &self,
         mapping: &Mapping,
         assembled: Option<u64>,
         spilled: bool,
     ) -> Option<Mapping> {
+        if !handed_over::is_possible(mapping, self.target) {
+            return None;
+        }
         let mapped = Mapped::of(self.facts, mapping, self.read, self.bytes);
-        let warps = mapping.consumer_warps();
-        let shares_row = warps <= 2 * WARPGROUP_WARPS && mapped.warps_of_row() == warps.unsigned_abs();
-        let (registers, resident) = match self.candidate(mapping, assembled) {
-            Some(candidate) if shares_row && spilled => (candidate.registers, 0),
-            Some(candidate) => (candidate.registers, candidate.resident),
-            None if shares_row => (registers::estimate(&mapped), 0),
-            None => return None,
-        };
-        handed_over::variant(&mapped, self.target, registers, resident)
+        let equal = self.candidate(mapping, assembled);
+        handed_over::variant(&mapped, self.target, equal.as_ref(), spilled)
     }
 }
 

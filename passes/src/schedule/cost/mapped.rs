@@ -135,13 +135,8 @@ impl<'a> Mapped<'a> {
     /// Whether CTAs walk over rows that they hold in registers, load each a step ahead, and carry no sums over the rows. What all rows share
     /// is in registers before the walk.
     pub(super) fn loads_rows_ahead(&self) -> bool {
-        let carries = || {
-            self.facts
-                .reductions
-                .iter()
-                .any(|reduction| self.is_carried(reduction))
-        };
-        self.reduces_in_steps() && !self.is_ringed() && self.mapping.prefetches() && !carries()
+        let mut reductions = self.facts.reductions.iter();
+        self.overlaps_steps() && !self.is_ringed() && !reductions.any(|reduction| self.is_carried(reduction))
     }
 
     /// Whether no step of a walk changes what an access moves.

@@ -116,8 +116,8 @@ pub const DRAWN_EXCHANGE_US: f64 = 0.5;
 /// from L1 reach 4215; clusters of four 4184 over 32768 columns, and CTAs 4177; with residuals 4124 over 16384 columns, and CTAs 4204.
 pub const DRAWN_OF_CLUSTER: f64 = 3.2;
 pub const DRAWN_OF_PAIR: f64 = 6.0;
-/// The warps that share a drawn row from which on more of them lose, and the further loss for each doubling, in per cent. In clusters of four LayerNorm over 65536
-/// columns reaches 4101 GB/s with 8 warps and 3917 with 16, RMSNorm 4159 and 4130.
+/// The warps that share a drawn row from which on more of them lose, and the further loss for each doubling, in per cent. In clusters of
+/// four LayerNorm over 65536 columns reaches 4101 GB/s with 8 warps and 3917 with 16, RMSNorm 4159 and 4130.
 pub const DRAWN_WARPS: f64 = 8.0;
 pub const DRAWN_BY_MANY_WARPS: f64 = 2.5;
 /// A step of a walk that holds its rows and loads none ahead, beyond its instructions and the transfer of its rows, in microseconds: the
