@@ -651,6 +651,28 @@ def Gl_BulkLoadOp : Gl_Op<"bulk_load", [AttrSizedOperandSegments, MemoryEffects<
   let hasVerifier = 1;
 }
 
+def Gl_TailLoadOp : Gl_Op<"tail_load", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Loads the last elements of a run from global to shared memory, one by one";
+  let description = [{
+    One thread loads the elements `from` up to `to` of the memory: fewer than 16 bytes, where the buffer ends within the 16
+    bytes that a `gl.bulk_load` would have to copy. Whoever waits for a `gl.mbarrier_expect` or a `gl.mbarrier_arrive` of the
+    same thread behind it sees them.
+
+    Constraints:
+    - C1: `access` maps the indices to one coordinate per axis of the buffer, those of the memory's first element.
+    - C2: the memory's elements are the buffer's.
+
+    Example: `gl.tail_load %x at affine_map<(m, c) -> (m, c)>(%m, %c), %s from %whole to %n : memref<?x8191xbf16>, !gl.memdesc<1x1024xbf16, #plain>`
+  }];
+  let arguments = (ins
+    AnyMemRef:$buffer, Variadic<Index>:$indices, Gl_MemDescType:$memory, Index:$from, Index:$to, AffineMapAttr:$access
+  );
+  let assemblyFormat = [{
+    $buffer `at` $access `(` $indices `)` `,` $memory `from` $from `to` $to attr-dict `:` type($buffer) `,` type($memory)
+  }];
+  let hasVerifier = 1;
+}
+
 def Gl_BulkStoreOp : Gl_Op<"bulk_store", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Copies contiguous bytes from shared to global memory by the copy engine";
   let description = [{

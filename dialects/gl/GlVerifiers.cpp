@@ -372,6 +372,12 @@ LogicalResult BulkLoadOp::verify() {
                  failed(verifyElement(*this, getMemory().getType().getElementType(), buffer))); // bulk_load_c2
 }
 
+LogicalResult TailLoadOp::verify() {
+  auto buffer = cast<MemRefType>(getBuffer().getType());
+  return failure(failed(verifyAccess(*this, getAccess(), getIndices().size(), 0, buffer)) ||     // tail_load_c1
+                 failed(verifyElement(*this, getMemory().getType().getElementType(), buffer))); // tail_load_c2
+}
+
 LogicalResult BulkStoreOp::verify() {
   auto buffer = cast<MemRefType>(getBuffer().getType());
   return failure(failed(verifyAccess(*this, getAccess(), getIndices().size(), 0, buffer)) ||     // bulk_store_c1

@@ -66,7 +66,7 @@ use emit::{Emit, Value};
 type Pattern =
     for<'c, 'a> fn(OperationRef<'c, 'a>, &[Value<'c, 'a>], &Builder<'c, 'a>) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 52] = [
+const PATTERNS: [(&str, Pattern); 53] = [
     ("gl.load", global::load),
     ("gl.gather", gather::gather),
     ("gl.store", global::store),
@@ -98,6 +98,7 @@ const PATTERNS: [(&str, Pattern); 52] = [
     ("gl.async_commit", |op, _, b| async_copy::commit(op, b)),
     ("gl.async_wait", |op, _, b| async_copy::wait(op, b)),
     ("gl.bulk_load", bulk::load),
+    ("gl.tail_load", bulk::load_tail),
     ("gl.bulk_store", bulk::store),
     ("gl.bulk_commit", |op, _, b| bulk::commit(op, b)),
     ("gl.bulk_wait", |op, _, b| bulk::wait(op, b)),

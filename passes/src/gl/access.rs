@@ -13,7 +13,7 @@ mod runs;
 
 use melior::ir::{AffineMap, OperationRef, Type, Value, ValueLike, attribute::DenseI64ArrayAttribute};
 use norma_dialects::{
-    gl::{AsyncCopyOp, GatherOp, LoadOp, ScatterOp, StoreOp},
+    gl::{AsyncCopyOp, BulkLoadOp, CopyToSharedOp, GatherOp, LoadOp, ScatterOp, StoreOp, TailLoadOp},
     op_name,
 };
 use norma_layout::LinearLayout;
@@ -343,9 +343,16 @@ fn divisors(values: Vec<Value<'_, '_>>) -> Vec<i64> {
 }
 
 /// Whether the kernel only loads from a buffer, and none of its other buffers may alias it.
-fn is_only_read(buffer: Value<'_, '_>) -> bool {
-    let reads =
-        |user: &OperationRef<'_, '_>| matches!(op_name(*user), LoadOp::NAME | GatherOp::NAME | "memref.dim");
+pub(super) fn is_only_read(buffer: Value<'_, '_>) -> bool {
+    const READS: [&str; 6] = [
+        LoadOp::NAME,
+        GatherOp::NAME,
+        CopyToSharedOp::NAME,
+        BulkLoadOp::NAME,
+        TailLoadOp::NAME,
+        "memref.dim",
+    ];
+    let reads = |user: &OperationRef<'_, '_>| READS.contains(&op_name(*user));
     let is_own = divisibility::launch_of(buffer).is_some_and(|(launch, argument)| {
         let aliases = launch
             .aliases()
@@ -360,7 +367,7 @@ fn is_only_read(buffer: Value<'_, '_>) -> bool {
 }
 
 /// Whether only the outermost size decides where a buffer ends: strides and inner sizes are static, and there is no offset.
-fn has_static_end(buffer: Value<'_, '_>) -> bool {
+pub(super) fn has_static_end(buffer: Value<'_, '_>) -> bool {
     let ty = buffer.r#type();
     let inner = types::shape(ty).is_some_and(|shape| shape.iter().skip(1).all(Option::is_some));
     let strides = types::strides_and_offset(ty);

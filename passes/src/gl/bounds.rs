@@ -8,7 +8,7 @@ use melior::ir::{
     operation::OperationLike,
 };
 use norma_dialects::{
-    gl::{LaunchAttr, ParamKind},
+    gl::{ClusterRankOp, LaunchAttr, ParamKind},
     integer_of, op_name,
 };
 use norma_targets::LARGEST_GRID;
@@ -53,13 +53,22 @@ fn within(value: Value<'_, '_>, depth: usize) -> Interval {
         "arith.muli" => operand(0).times(operand(1)),
         "arith.minsi" => operand(0).least_of(operand(1)),
         "arith.maxsi" => operand(0).greatest_of(operand(1)),
+        "arith.shrui" => match (operand(0), op.operand(1).ok().and_then(constant)) {
+            (value, Some(shift @ 0..63)) => value.quotient(Interval::exactly(1 << shift)),
+            _ => Interval::ANY,
+        },
+        // No bit is set that is not set in a number of both.
+        "arith.andi" if operand(0).least >= 0 && operand(1).least >= 0 => Interval {
+            least: 0,
+            most: operand(0).most.min(operand(1).most),
+        },
         "arith.divui" => operand(0).quotient(operand(1)),
         "arith.remui" => operand(0).remainder(operand(1)),
         "arith.extui" => match operand(0) {
             narrow if narrow.least >= 0 => narrow,
             _ => Interval::SIZE,
         },
-        "gpu.block_id" | "nvvm.read.ptx.sreg.ctaid.x" => Interval {
+        "gpu.block_id" | "nvvm.read.ptx.sreg.ctaid.x" | ClusterRankOp::NAME => Interval {
             least: 0,
             // Along y and z a grid is smaller.
             most: i64::from(LARGEST_GRID[0]) - 1,

@@ -14,7 +14,8 @@ mod released;
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::gl::{
     AsyncCopyOp, BulkLoadOp, BulkStoreOp, DrawTileOp, GatherOp, GridDependencyLaunchOp, GridDependencyWaitOp,
-    LaunchAttr, LoadOp, MBarrierExpectOp, ScatterOp, StoreOp, TensorLoadOp, TensorStoreOp, WarpSpecializeOp,
+    LaunchAttr, LoadOp, MBarrierExpectOp, ScatterOp, StoreOp, TailLoadOp, TensorLoadOp, TensorStoreOp,
+    WarpSpecializeOp,
 };
 
 use crate::{
@@ -88,7 +89,7 @@ fn launch_dependents<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassErro
 
 /// Whether an op, or one within it, accesses global memory.
 fn touches_memory(op: OperationRef<'_, '_>) -> bool {
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 11] = [
         DrawTileOp::NAME,
         GatherOp::NAME,
         LoadOp::NAME,
@@ -96,6 +97,7 @@ fn touches_memory(op: OperationRef<'_, '_>) -> bool {
         ScatterOp::NAME,
         AsyncCopyOp::NAME,
         BulkLoadOp::NAME,
+        TailLoadOp::NAME,
         BulkStoreOp::NAME,
         TensorLoadOp::NAME,
         TensorStoreOp::NAME,

@@ -23,6 +23,7 @@ mod boxes;
 mod bulk;
 mod bulk_ring;
 mod drawn_ring;
+mod granules;
 mod group_ring;
 mod groups;
 mod ring;

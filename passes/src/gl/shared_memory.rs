@@ -15,7 +15,7 @@ use norma_dialects::{
         AsyncCopyOp, AwaitTileOp, BulkLoadOp, BulkStoreOp, CopyFromSharedOp, CopyToSharedOp, DrawTileOp,
         FenceMBarrierInitOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MBarrierAllocOp, MBarrierArriveOp,
         MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp, MemDescReshapeOp,
-        MemDescType, PlainAttr, RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
+        MemDescType, PlainAttr, RemoteArriveOp, RemoteStoreOp, TailLoadOp, TensorLoadOp, TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
@@ -88,6 +88,8 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
             access(op.memory()?, true, MBarrier),
             access(op.barriers()?, false, Immediate),
         ]
+    } else if let Some(op) = TailLoadOp::from_op(op) {
+        vec![access(op.memory()?, true, Immediate)]
     } else if let Some(op) = BulkStoreOp::from_op(op) {
         vec![access(op.memory()?, false, BulkGroup)]
     } else if let Some(op) = TensorStoreOp::from_op(op) {

@@ -23,8 +23,8 @@ use norma_dialects::{
     attributes::kernel,
     gl::{
         AwaitTileOp, BulkLoadOp, BulkStoreOp, ClusterRankOp, DrawTileOp, MBarrierArriveOp, MBarrierExpectOp,
-        MBarrierWaitOp, MemDescIndexOp, MemDescReshapeOp, TensorLoadOp, TensorMapOp, TensorStoreOp,
-        WarpSpecializeOp,
+        MBarrierWaitOp, MemDescIndexOp, MemDescReshapeOp, TailLoadOp, TensorLoadOp, TensorMapOp,
+        TensorStoreOp, WarpSpecializeOp,
     },
     integer_of,
 };
@@ -211,6 +211,7 @@ impl Arrays {
             }
             None => {
                 BulkLoadOp::from_op(op).is_some()
+                    || TailLoadOp::from_op(op).is_some()
                     || TensorLoadOp::from_op(op).is_some()
                     || MBarrierExpectOp::from_op(op).is_some()
                     || DrawTileOp::from_op(op).is_some()

@@ -7,14 +7,14 @@ use melior::ir::{
     operation::OperationLike,
     r#type::IntegerType,
 };
-use norma_dialects::gl::{BulkLoadOp, BulkStoreOp, BulkWaitOp, MemDescType};
+use norma_dialects::gl::{BulkLoadOp, BulkStoreOp, BulkWaitOp, MemDescType, TailLoadOp};
 use norma_layout::LinearLayout;
-use norma_targets::WARP_SIZE;
+use norma_targets::{COPY_ENGINE_GRANULE, WARP_SIZE};
 
 use crate::mlir::comparison::IntegerPredicate;
 use crate::{
     gl::shared_memory,
-    mlir::{builder::Builder, conversion::Rejection, types},
+    mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnostic, types},
 };
 
 use super::{
@@ -60,6 +60,47 @@ pub(super) fn load<'c, 'a>(
             &[("operandSegmentSizes", segments.into())],
             Vec::new(),
         );
+    })?;
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.tail_load`, which one thread executes.
+pub(super) fn load_tail<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &Builder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let load = TailLoadOp::from_op(op).ok_or("expected gl.tail_load")?;
+    let [buffer, rest @ ..] = operands else {
+        return Err("expected a buffer".into());
+    };
+    let (indices, [memory, from, to]) = rest.split_at(load.indices().len()) else {
+        return Err("expected a memory and two positions in it".into());
+    };
+    let run = Run {
+        memory: load.memory()?.r#type(),
+        buffer: load.buffer()?,
+        access: load.access()?,
+    };
+    let bytes = run.element_bytes(&e)?;
+    let element = e.int(bytes as u32 * 8);
+    let source = run.address(&e, op, *buffer, Scalars::new(indices, load.indices()))?;
+    let (from, to) = (e.narrow(*from), e.narrow(*to));
+    let is_there = |position| e.compare(IntegerPredicate::Less, position, to);
+    e.instead(is_there(from), None, || {
+        for step in 0..COPY_ENGINE_GRANULE / bytes - 1 {
+            let position = e.addi(from, e.i32(step));
+            e.instead(is_there(position), None, || {
+                let offset = e.widen(position);
+                let value = e.load(e.element_pointer(source, element, offset), element, bytes);
+                e.store(value, e.element_pointer(*memory, element, offset), bytes);
+                Ok(None)
+            })?;
+        }
+        // A later copy by the engine may write there.
+        fence_async(b).map(|()| None)
     })?;
     b.erase(op);
     Ok(())
@@ -116,12 +157,22 @@ pub(super) fn wait<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Res
 
 /// Lowers `gl.fence_async`, of the CTA's shared memory.
 pub(super) fn fence<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
-    let parse = |text: &str| Attribute::parse(b.context(), text).ok_or("expected an attribute of fences");
+    fence_async(b)?;
+    b.erase(op);
+    Ok(())
+}
+
+/// Orders accesses of the CTA's shared memory by threads with those of the copy engine.
+fn fence_async<'c>(b: &Builder<'c, '_>) -> Result<(), Diagnostic<'c>> {
+    let parse = |text: &str| {
+        Attribute::parse(b.context(), text)
+            .ok_or_else(|| Diagnostic::internal(b.location(), "expected an attribute of fences"))
+    };
     let attributes = [
         ("kind", parse("#nvvm.proxy_kind<async.shared>")?),
         ("space", parse("#nvvm.shared_space<cta>")?),
     ];
-    b.replace_by(op, "nvvm.fence.proxy", &attributes);
+    b.op_with("nvvm.fence.proxy", &[], &[], &attributes, Vec::new());
     Ok(())
 }
 

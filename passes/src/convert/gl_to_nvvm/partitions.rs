@@ -18,7 +18,7 @@ use norma_dialects::{
     gl::{
         AsyncCopyOp, BarrierOp, BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp,
         FenceMBarrierInitOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MemDescIndexOp,
-        MemDescReshapeOp, TensorLoadOp, TensorMapOp, TensorStoreOp, WarpSpecializeOp,
+        MemDescReshapeOp, TailLoadOp, TensorLoadOp, TensorMapOp, TensorStoreOp, WarpSpecializeOp,
     },
     integer_of,
 };
@@ -115,6 +115,7 @@ fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), Pass
             || FenceMBarrierInitOp::from_op(op).is_some()
             || MBarrierExpectOp::from_op(op).is_some()
             || BulkLoadOp::from_op(op).is_some()
+            || TailLoadOp::from_op(op).is_some()
             || TensorLoadOp::from_op(op).is_some()
             || TensorStoreOp::from_op(op).is_some()
             || BulkStoreOp::from_op(op).is_some()

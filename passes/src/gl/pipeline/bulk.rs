@@ -4,22 +4,29 @@
 //! A bulk copy moves contiguous bytes to contiguous bytes. A run consists of the innermost axes of the tile, as far as their
 //! strides in the buffer equal those in shared memory; the copies iterate over the outer axes. A guard may end a run early:
 //! over the run's outermost axes, down to some axis, it must grow in proportion to the offset within the run, so that the
-//! elements that it admits are a prefix of the run.
+//! elements that it admits are a prefix of the run. Or it may cut off a part of the run's first 16 bytes, which are copied as a
+//! whole then ([`granules`](super::granules)).
 
-use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike};
+use melior::{
+    Context,
+    ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike},
+};
 use norma_dialects::{
     affine_map_attribute,
-    gl::{BulkLoadOp, BulkStoreOp, MemDescIndexOp},
+    gl::{BulkLoadOp, BulkStoreOp, MemDescIndexOp, TailLoadOp},
 };
 use norma_targets::COPY_ENGINE_GRANULE;
 
 use crate::{
     gcd::gcd,
     gl::{access::address_divisor, divisibility, quotient_form::QuotientForm, shared_memory},
-    mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types},
+    mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types},
 };
 
-use super::tile_copy::TileCopy;
+use super::{
+    granules::{self, Surroundings},
+    tile_copy::TileCopy,
+};
 
 /// The most bulk copies that one tile may take: each is an instruction of the thread that issues them.
 const MOST_COPIES: i64 = 64;
@@ -32,6 +39,8 @@ pub(super) struct Copies<'c, 'a> {
     first: usize,
     /// How guards shorten a run.
     limits: Vec<Limit<'c>>,
+    /// Whether the copies bring whole granules around what the guards admit, which begins or ends within granules.
+    surroundings: Option<Surroundings<'c, 'a>>,
     element: Type<'c>,
     element_bytes: i64,
 }
@@ -67,6 +76,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         let mut first = rank - (0..rank).rev().take_while(is_run).count();
 
         let mut limits = Vec::new();
+        let mut heads = Vec::new();
         if let Some(guards) = copy.guards {
             for pair in (0..guards.result_count()).step_by(2) {
                 let value = guards.result(pair)? + guards.result(pair + 1)? * negative(location);
@@ -82,6 +92,12 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
                     form.ok_or_else(|| unsupported(format!("expected guards that are sums, got {guards}")))?;
                 let factors = &form.dims[indices..];
                 let grows = |axis: &usize| factors[*axis] != 0 && shape[*axis] > 1;
+                if (first..rank).filter(grows).all(|axis| factors[axis] < 0)
+                    && (first..rank).any(|axis| grows(&axis))
+                {
+                    heads.push(value);
+                    continue;
+                }
                 let step = match (first..rank).find(grows) {
                     None => None,
                     Some(outermost) => {
@@ -103,7 +119,8 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
                 limits.push(Limit { value, step });
             }
         }
-        let copies = Self {
+        let mut copies = Self {
+            surroundings: Surroundings::of(&copy, element_bytes),
             copy,
             shape,
             first,
@@ -111,12 +128,45 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             element,
             element_bytes,
         };
-        copies.check(map, indices)?;
+        copies.check_heads(&heads)?;
+        let has_whole_granules = copies.check(map, indices)?;
+        if has_whole_granules && heads.is_empty() {
+            copies.surroundings = None;
+        }
         Ok(copies)
     }
 
-    /// Refuses addresses and sizes that the copy engine does not take.
-    fn check(&self, map: AffineMap<'c>, indices: usize) -> Result<(), PassError<'c>> {
+    /// Refuses guards that fail at the beginning of a run for more than a part of its first granule. They fall along a run.
+    fn check_heads(&self, heads: &[AffineExpr<'c>]) -> Result<(), PassError<'c>> {
+        let location = self.copy.op.location();
+        let context = context::of(location);
+        let (indices, limits) = (&self.copy.indices, &self.copy.limits);
+        let admits_last_of = |granule: i64, head: AffineExpr<'c>, mut place: Vec<i64>| {
+            let of_run = offsets(&self.shape[self.first..]).into_iter();
+            let coordinates = of_run.zip(&self.shape[self.first..]);
+            place.extend(coordinates.map(|(offset, extent)| (granule - 1) / offset % extent));
+            let value = self.at(context, head, &place, indices.len(), limits.len());
+            granules::interval_of(context, value, indices, limits).most < 0
+        };
+        let granule = self.surroundings.as_ref().map(Surroundings::granule);
+        let is_suitable = |head: &AffineExpr<'c>| {
+            granule.is_some_and(|granule| self.places().all(|place| admits_last_of(granule, *head, place)))
+        };
+        if heads.iter().all(is_suitable) {
+            return Ok(());
+        }
+        let message = format!(
+            "expected guards that leave the first elements of a run, got {}",
+            self.copy
+                .guards
+                .map(|guards| guards.to_string())
+                .unwrap_or_default()
+        );
+        Err(Diagnostic::unsupported(location, message).into())
+    }
+
+    /// Refuses addresses and sizes that the copy engine does not take. Returns whether the guards admit whole granules.
+    fn check(&self, map: AffineMap<'c>, indices: usize) -> Result<bool, PassError<'c>> {
         let location = self.copy.op.location();
         let count: i64 = self.shape[..self.first].iter().product();
         if count > MOST_COPIES {
@@ -139,6 +189,11 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             let room = form.map_or(1, |form| divisibility::of_form(&form, &dims, &symbols));
             gcd(length, gcd(room, self.run() / step).saturating_mul(step))
         });
+        let has_whole_granules = length * self.element_bytes % COPY_ENGINE_GRANULE == 0;
+        let length = match self.surroundings {
+            Some(_) => self.run(),
+            None => length,
+        };
         for (what, divisor) in [("addresses", address), ("lengths", length * self.element_bytes)] {
             if divisor % COPY_ENGINE_GRANULE != 0 {
                 let divisor = gcd(divisor, COPY_ENGINE_GRANULE);
@@ -148,7 +203,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
                 return Err(Diagnostic::unsupported(location, message).into());
             }
         }
-        Ok(())
+        Ok(has_whole_granules)
     }
 
     /// The number of elements of a run.
@@ -163,19 +218,30 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         indices: &[Value<'c, 'a>],
         limits: &[Value<'c, 'a>],
     ) -> Result<Vec<Part<'c, 'a>>, PassError<'c>> {
+        let parts = self.places().map(|place| {
+            let admitted = self.count(b, &place, indices, limits)?;
+            let count = match (admitted, &self.surroundings) {
+                (Some(admitted), Some(surroundings)) => {
+                    let first = self.first_of_run(b, &place, indices.len())?;
+                    Some(surroundings.copied(b, &first, indices, admitted))
+                }
+                _ => admitted,
+            };
+            let tail = admitted.filter(|_| self.surroundings.is_some());
+            Ok(Part { place, count, tail })
+        });
+        parts.collect()
+    }
+
+    /// The coordinates of each run along the axes outside of runs.
+    fn places(&self) -> impl Iterator<Item = Vec<i64>> {
         let outer = &self.shape[..self.first];
-        let mut parts = Vec::new();
-        for number in 0..outer.iter().product::<i64>() {
-            let mut rest = number;
-            let mut place = vec![0; outer.len()];
-            for (axis, extent) in outer.iter().enumerate().rev() {
-                place[axis] = rest % extent;
-                rest /= extent;
-            }
-            let count = self.count(b, &place, indices, limits)?;
-            parts.push(Part { place, count });
-        }
-        Ok(parts)
+        (0..outer.iter().product::<i64>()).map(move |number| {
+            let of_places = offsets(outer).into_iter().zip(outer);
+            of_places
+                .map(|(offset, extent)| number / offset % extent)
+                .collect()
+        })
     }
 
     /// The bytes of all runs together.
@@ -192,6 +258,33 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             0 => bytes,
             whole => b.value("arith.addi", &[bytes, b.index(whole)], index),
         }
+    }
+
+    /// Loads the elements that no bulk copy brings: the admitted ones of the granule in which the buffer ends.
+    pub fn load_tails(
+        &self,
+        b: &Builder<'c, 'a>,
+        parts: &[Part<'c, 'a>],
+        indices: &[Value<'c, 'a>],
+        memory: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        for part in parts {
+            let (Some(from), Some(to)) = (part.count, part.tail) else {
+                continue;
+            };
+            let (slot, access) = self.run_at(b, part, indices.len(), memory)?;
+            let buffer = self.copy.buffer;
+            b.insert(TailLoadOp::build(
+                b.location(),
+                buffer,
+                indices,
+                slot,
+                from,
+                to,
+                access,
+            )?);
+        }
+        Ok(())
     }
 
     /// Issues one bulk copy to shared memory for each run.
@@ -254,10 +347,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         indices: usize,
         memory: Value<'c, 'a>,
     ) -> Result<(Value<'c, 'a>, AffineMap<'c>), PassError<'c>> {
-        let map = self.copy.access;
-        let results = (0..map.result_count())
-            .map(|result| Ok(self.at(b, map.result(result)?, &part.place, indices, 0)))
-            .collect::<Result<Vec<_>, melior::Error>>()?;
+        let results = self.first_of_run(b, &part.place, indices)?;
         let mut slot = memory;
         for (axis, position) in part.place.iter().enumerate() {
             slot = index_memory(b, slot, self.element, &self.shape[axis + 1..], b.index(*position))?;
@@ -265,7 +355,20 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         Ok((slot, AffineMap::new(b.context(), indices, 0, &results)))
     }
 
-    /// The number of elements of a run that the guards admit; `None` for all.
+    /// The coordinates in the buffer of the first element of the run at `place`, over `indices` indices.
+    fn first_of_run(
+        &self,
+        b: &Builder<'c, 'a>,
+        place: &[i64],
+        indices: usize,
+    ) -> Result<Vec<AffineExpr<'c>>, melior::Error> {
+        let map = self.copy.access;
+        let coordinates = (0..map.result_count())
+            .map(|result| Ok(self.at(b.context(), map.result(result)?, place, indices, 0)));
+        coordinates.collect()
+    }
+
+    /// The number of elements from a run's first one that the guards admit, heads apart; `None` for all.
     fn count(
         &self,
         b: &Builder<'c, 'a>,
@@ -278,7 +381,8 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         let mut count: Option<Value<'c, 'a>> = None;
         for limit in &self.limits {
             let step = limit.step.unwrap_or(self.run());
-            let value = self.at(b, limit.value, place, indices.len(), limits.len()) * negative(b.location());
+            let value = self.at(b.context(), limit.value, place, indices.len(), limits.len())
+                * negative(b.location());
             let map = AffineMap::new(b.context(), indices.len(), limits.len(), &[value]);
             let room = b.value_with(
                 "affine.apply",
@@ -297,16 +401,15 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         Ok(count)
     }
 
-    /// An expression over the indices, the tile's axes and the limits, at the first element of the run at `place`.
+    /// An expression over the indices, the tile's axes and the limits, at a coordinate of the tile; those that `place` lacks are 0.
     fn at(
         &self,
-        b: &Builder<'c, 'a>,
+        context: &'c Context,
         expression: AffineExpr<'c>,
         place: &[i64],
         indices: usize,
         limits: usize,
     ) -> AffineExpr<'c> {
-        let context = b.context();
         let mut dims = (0..indices)
             .map(|index| AffineExpr::dim(context, index))
             .collect::<Vec<_>>();
@@ -320,8 +423,10 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
 pub(super) struct Part<'c, 'a> {
     /// Its coordinates along the axes outside of runs.
     place: Vec<i64>,
-    /// How many of its elements are copied, of type index; `None` for all.
+    /// How many of its elements are copied in bulk, of type index; `None` for all.
     count: Option<Value<'c, 'a>>,
+    /// Up to which element it is loaded one by one behind those; `None` if nothing is.
+    tail: Option<Value<'c, 'a>>,
 }
 
 /// Builds `memory[index]`, a row-major stage of shape `shape`.
@@ -375,5 +480,5 @@ fn strides(
 }
 
 fn negative<'c>(location: melior::ir::Location<'c>) -> AffineExpr<'c> {
-    AffineExpr::constant(crate::mlir::context::of(location), -1)
+    AffineExpr::constant(context::of(location), -1)
 }

@@ -55,6 +55,19 @@ impl<'c: 'a, 'a> Transfer<'c, 'a> {
         }
     }
 
+    /// Loads what the engine does not bring, before the bytes are expected.
+    fn load_tails(
+        &self,
+        b: &Builder<'c, 'a>,
+        indices: &[Value<'c, 'a>],
+        memory: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        match self {
+            Self::Runs(copies, parts) => copies.load_tails(b, parts, indices, memory),
+            Self::Boxes(_) => Ok(()),
+        }
+    }
+
     /// Issues the copies to `memory`, which complete on the mbarrier `full[stage]`.
     fn load(
         &self,
@@ -97,6 +110,7 @@ pub(super) fn bring<'c: 'a, 'a>(
     for issue in issues {
         let copy = TileCopy::to_shared(issue.copy)?;
         let transfer = Transfer::of(b, copy, &issue.indices, &issue.limits)?;
+        transfer.load_tails(b, &issue.indices, issue.slot)?;
         let bytes = transfer.bytes(b);
         expected = Some(match expected {
             None => bytes,

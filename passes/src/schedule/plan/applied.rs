@@ -304,11 +304,6 @@ fn check_brought(
             "expected at most {THREADS_PER_CTA} threads with those of producer warps, got {threads}"
         )));
     }
-    if mapping.aligned_dim.is_some() {
-        return Err(Reason::unsupported(
-            "reads kept in shared memory in a schedule with aligned_dim; supported: one or the other",
-        ));
-    }
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
     let loops = (0..space.dims.len()).filter(|dim| is_looped(*dim)).count();
     if loops > 1 {
