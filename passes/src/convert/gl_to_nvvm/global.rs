@@ -133,7 +133,7 @@ impl<'c, 'a> Loads<'_, 'c, 'a> {
         if let Some(other) = self.other {
             for first in unmasked {
                 let part = e.slice(result, first, count)?;
-                result = e.insert(self.masked(part, first, other)?, result, first);
+                result = e.insert(self.guards.masked(part, first, other)?, result, first);
             }
         }
         Ok(result)
@@ -226,25 +226,6 @@ impl<'c, 'a> Loads<'_, 'c, 'a> {
             part = e.insert(loaded, part, register - first);
         }
         Ok(part)
-    }
-
-    /// `part`, which holds the registers from `first` on, with `other` where the guards fail.
-    fn masked(
-        &self,
-        part: Value<'c, 'a>,
-        first: usize,
-        other: Value<'c, 'a>,
-    ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-        let e = self.e;
-        let mut elements = e.elements(part).map_err(|error| e.internal(error))?;
-        for (element, register) in elements.iter_mut().zip(first..) {
-            *element = match self.guards.at(register)? {
-                Predicate::Always => *element,
-                Predicate::Never => other,
-                Predicate::When(holds) => e.select(holds, *element, other),
-            };
-        }
-        e.pack(&elements)
     }
 }
 

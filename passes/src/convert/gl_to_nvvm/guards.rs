@@ -93,6 +93,25 @@ impl<'c, 'a> Guards<'_, 'c, 'a> {
         })
     }
 
+    /// `part`, which holds the registers from `first` on, with `other` where the guards fail.
+    pub fn masked(
+        &self,
+        part: Value<'c, 'a>,
+        first: usize,
+        other: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let mut elements = e.elements(part).map_err(|error| e.internal(error))?;
+        for (element, register) in elements.iter_mut().zip(first..) {
+            *element = match self.at(register)? {
+                Predicate::Always => *element,
+                Predicate::Never => other,
+                Predicate::When(holds) => e.select(holds, *element, other),
+            };
+        }
+        e.pack(&elements)
+    }
+
     /// The number of registers that the guards admit, i32, of the `count` registers from `first` on, if the admitted ones are
     /// always the first of these; `None` if they need not be.
     pub fn prefix(&self, first: usize, count: usize) -> Result<Option<Value<'c, 'a>>, Diagnostic<'c>> {

@@ -128,7 +128,7 @@ pub(super) fn local_store<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.local_load`. Vectors that a guard may mask off are loaded behind a branch, one by one.
+/// Lowers `gl.local_load`. Vectors that a guard may mask off as a whole are loaded behind a branch, one by one.
 pub(super) fn local_load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -153,6 +153,7 @@ pub(super) fn local_load<'c, 'a>(
         "llvm.mlir.poison"
     };
     let mut result = b.value(empty, &[], result_ty);
+    let zero_of_element = b.value("llvm.mlir.zero", &[], places.element);
     for first in places.first_registers() {
         let whole = || e.load(places.pointer(&e, first), part_ty, places.bytes as i64);
         let part = match guards.within(first, places.count)? {
@@ -163,19 +164,14 @@ pub(super) fn local_load<'c, 'a>(
                 let part = e.instead(holds, Some(zero), || Ok(Some(whole())))?;
                 part.ok_or("expected the elements")?
             }
-            Reach::Part { .. } => {
-                let mut part = b.value("llvm.mlir.zero", &[], part_ty);
-                let single = e.vector_of(1, places.element)?;
-                let bytes = (places.bytes / places.count) as i64;
-                for register in first..first + places.count {
-                    let holds = guards.at(register)?.value(&e);
-                    let zero = b.value("llvm.mlir.zero", &[], single);
-                    let loaded = e.instead(holds, Some(zero), || {
-                        Ok(Some(e.load(places.pointer(&e, register), single, bytes)))
-                    })?;
-                    part = e.insert(loaded.ok_or("expected an element")?, part, register - first);
-                }
-                part
+            // The memory is there whatever the guards admit. Few warps, those at the ends of a row, have elements to replace.
+            Reach::Part { all, .. } => {
+                let part = whole();
+                let is_cut_off = Predicate::Always.and_not(&e, all).value(&e);
+                let masked = e.instead(is_cut_off, Some(part), || {
+                    Ok(Some(guards.masked(part, first, zero_of_element)?))
+                })?;
+                masked.ok_or("expected the elements")?
             }
         };
         result = e.insert(part, result, first);
