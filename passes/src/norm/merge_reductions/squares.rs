@@ -16,7 +16,10 @@ use crate::{
     mlir::{
         builder::Builder,
         comparison::{Predicate, compare_floats},
+        fast_math::{self, RECIPROCAL},
         pass::{PassError, PassResult},
+        types,
+        values::definition,
     },
 };
 
@@ -144,6 +147,16 @@ fn mean<'c: 'a, 'a>(b: &Builder<'c, 'a>, sum: Value<'c, 'a>, count: Value<'c, 'a
     b.value("arith.mulf", &[sum, reciprocal], ty)
 }
 
+/// The reciprocal of a number of elements; 1 if there are none.
+fn approximate_reciprocal<'c: 'a, 'a>(b: &Builder<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {
+    let ty = count.r#type();
+    let reciprocal = b.value("arith.divf", &[b.float(ty, 1.0), at_least_one(b, count)], ty);
+    if let Some(division) = definition(reciprocal).filter(|_| types::is_f32(ty)) {
+        fast_math::set_flags(b, division, &[RECIPROCAL]);
+    }
+    reciprocal
+}
+
 fn at_least_one<'c: 'a, 'a>(b: &Builder<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {
     let ty = count.r#type();
     b.value("arith.maximumf", &[count, b.float(ty, 1.0)], ty)
@@ -182,14 +195,16 @@ fn combine<'c: 'a, 'a>(
     let ty = one[SUM].r#type();
     let sum = b.value("arith.addf", &[one[SUM], other[SUM]], ty);
     let count = b.value("arith.addf", &[one[COUNT], other[COUNT]], ty);
-    let distance = square(
-        b,
-        mean(b, one[SUM], one[COUNT]),
-        mean(b, other[SUM], other[COUNT]),
-    );
+    // By approximate reciprocals, of which each combination takes three: an error of 2 ulp in them changes the distance of two means by
+    // as much as rounding their elements does, and the weight of its square by a part in 2^22.
+    let mean = |partial: &[Value<'c, 'a>]| {
+        let reciprocal = approximate_reciprocal(b, partial[COUNT]);
+        b.value("arith.mulf", &[partial[SUM], reciprocal], ty)
+    };
+    let distance = square(b, mean(one), mean(other));
     // A side without elements adds nothing, however far its mean seems to be.
     let product = b.value("arith.mulf", &[one[COUNT], other[COUNT]], ty);
-    let weight = b.value("arith.divf", &[product, at_least_one(b, count)], ty);
+    let weight = b.value("arith.mulf", &[product, approximate_reciprocal(b, count)], ty);
     let both = compare_floats(b, Predicate::Greater, product, b.float(ty, 0.0));
     let mut results = vec![sum, count];
     let squares = one[SQUARES..].iter().zip(&other[SQUARES..]);

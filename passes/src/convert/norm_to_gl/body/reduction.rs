@@ -371,7 +371,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 
     /// The operand, with the identity where a guard over the combined dims fails. Where the operand is known to be zero, it needs no
-    /// select for the guards of `neutral`.
+    /// select for the guards of `neutral`. Of a square its root is replaced by zero under these, so that nothing stands between the
+    /// product and its sum, which become an fma.
     pub(super) fn masked(
         &mut self,
         operand: Translated<'c, 'a>,
@@ -393,8 +394,13 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         if guards.is_empty() {
             return Ok(operand.value);
         }
-        let identity = identity(self)?;
-        let identity = self.tiles.widen(&self.b, identity, operand.element, 0, axes)?;
+        let in_neutral = |guard: &usize| *guard < Guards::BITS as usize && neutral >> guard & 1 == 1;
+        let root = square_root(operand.value).filter(|_| guards.iter().all(in_neutral));
+        let other = match root {
+            Some(_) => self.b.float(operand.element, 0.0),
+            None => identity(self)?,
+        };
+        let other = self.tiles.widen(&self.b, other, operand.element, 0, axes)?;
         let local = self.localize(&[], &self.sides(&guards), axes)?;
         let guards = local.guards.ok_or_else(|| self.internal("expected guards"))?;
         let i1 = IntegerType::new(self.b.context(), 1).into();
@@ -407,11 +413,14 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         )?;
         let mask = self.b.insert(mask).result(0)?.into();
         let mask = Tiles::unwrap(&self.b, mask, i1, axes);
-        Ok(self.b.value(
-            "arith.select",
-            &[mask, operand.value, identity],
-            operand.value.r#type(),
-        ))
+        let ty = operand.value.r#type();
+        let selected = self
+            .b
+            .value("arith.select", &[mask, root.unwrap_or(operand.value), other], ty);
+        Ok(match root {
+            Some(_) => self.b.value("arith.mulf", &[selected, selected], ty),
+            None => selected,
+        })
     }
 
     /// The identity of a combiner, as a scalar.
@@ -492,4 +501,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .transpose()?;
         Ok((name, flags.map(|flags| ("fastmath", flags)).into_iter().collect()))
     }
+}
+
+/// The value of which `value` is the product with itself; `None` for anything else.
+fn square_root<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let product = definition(value).filter(|op| walk::has_name(*op, "arith.mulf"))?;
+    let [one, other] = [product.operand(0).ok()?, product.operand(1).ok()?];
+    (one == other).then_some(one)
 }
