@@ -23,6 +23,7 @@ use crate::mlir::{
 
 use super::{
     divisibility::{constant, launch_of, param_of},
+    launch,
     scalars::{DEPTH, loop_of},
     steps,
 };
@@ -68,7 +69,14 @@ fn within(value: Value<'_, '_>, depth: usize) -> Interval {
             narrow if narrow.least >= 0 => narrow,
             _ => Interval::SIZE,
         },
-        "gpu.block_id" | "nvvm.read.ptx.sreg.ctaid.x" | ClusterRankOp::NAME => Interval {
+        ClusterRankOp::NAME => {
+            let launch = walk::enclosing(op, "gpu.func").and_then(launch::of);
+            launch.map_or(Interval::SIZE, |launch| Interval {
+                least: 0,
+                most: launch.cluster() - 1,
+            })
+        }
+        "gpu.block_id" | "nvvm.read.ptx.sreg.ctaid.x" => Interval {
             least: 0,
             // Along y and z a grid is smaller.
             most: i64::from(LARGEST_GRID[0]) - 1,

@@ -89,7 +89,7 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
             access(op.barriers()?, false, Immediate),
         ]
     } else if let Some(op) = TailLoadOp::from_op(op) {
-        vec![access(op.memory()?, true, Immediate)]
+        vec![access(op.memory()?, true, MBarrier)]
     } else if let Some(op) = BulkStoreOp::from_op(op) {
         vec![access(op.memory()?, false, BulkGroup)]
     } else if let Some(op) = TensorStoreOp::from_op(op) {

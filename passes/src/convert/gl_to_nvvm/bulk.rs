@@ -90,14 +90,19 @@ pub(super) fn load_tail<'c, 'a>(
     let (from, to) = (e.narrow(*from), e.narrow(*to));
     let is_there = |position| e.compare(IntegerPredicate::Less, position, to);
     e.instead(is_there(from), None, || {
-        for step in 0..COPY_ENGINE_GRANULE / bytes - 1 {
+        for step in 0..COPY_ENGINE_GRANULE / bytes {
             let position = e.addi(from, e.i32(step));
-            e.instead(is_there(position), None, || {
-                let offset = e.widen(position);
-                let value = e.load(e.element_pointer(source, element, offset), element, bytes);
-                e.store(value, e.element_pointer(*memory, element, offset), bytes);
-                Ok(None)
+            let offset = e.widen(position);
+            let zero = b.value("llvm.mlir.zero", &[], element);
+            let value = e.instead(is_there(position), Some(zero), || {
+                Ok(Some(e.load(
+                    e.element_pointer(source, element, offset),
+                    element,
+                    bytes,
+                )))
             })?;
+            let value = value.ok_or_else(|| e.internal("expected an element"))?;
+            e.store(value, e.element_pointer(*memory, element, offset), bytes);
         }
         // A later copy by the engine may write there.
         fence_async(b).map(|()| None)

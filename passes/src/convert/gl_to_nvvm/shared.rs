@@ -156,17 +156,22 @@ pub(super) fn local_load<'c, 'a>(
     let zero_of_element = b.value("llvm.mlir.zero", &[], places.element);
     for first in places.first_registers() {
         let whole = || e.load(places.pointer(&e, first), part_ty, places.bytes as i64);
+        let whole_where = |holds| {
+            let zero = b.value("llvm.mlir.zero", &[], part_ty);
+            let part = e.instead(holds, Some(zero), || Ok(Some(whole())))?;
+            part.ok_or_else(|| e.internal("expected the elements"))
+        };
         let part = match guards.within(first, places.count)? {
             Reach::Whole(Predicate::Always) => whole(),
             Reach::Whole(Predicate::Never) => continue,
-            Reach::Whole(Predicate::When(holds)) => {
-                let zero = b.value("llvm.mlir.zero", &[], part_ty);
-                let part = e.instead(holds, Some(zero), || Ok(Some(whole())))?;
-                part.ok_or("expected the elements")?
-            }
-            // The memory is there whatever the guards admit. Few warps, those at the ends of a row, have elements to replace.
-            Reach::Part { all, .. } => {
-                let part = whole();
+            Reach::Whole(Predicate::When(holds)) => whole_where(holds)?,
+            // The memory of a vector of which something is admitted is there. Few warps, those at the ends of a row, have elements to
+            // replace.
+            Reach::Part { all, any } => {
+                let part = match any {
+                    Predicate::When(holds) => whole_where(holds)?,
+                    _ => whole(),
+                };
                 let is_cut_off = Predicate::Always.and_not(&e, all).value(&e);
                 let masked = e.instead(is_cut_off, Some(part), || {
                     Ok(Some(guards.masked(part, first, zero_of_element)?))

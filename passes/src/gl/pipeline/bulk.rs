@@ -218,8 +218,13 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         indices: &[Value<'c, 'a>],
         limits: &[Value<'c, 'a>],
     ) -> Result<Vec<Part<'c, 'a>>, PassError<'c>> {
-        let parts = self.places().map(|place| {
-            let admitted = self.count(b, &place, indices, limits)?;
+        let mut parts = Vec::new();
+        for place in self.places() {
+            let admitted = match self.admitted(b.context(), &place) {
+                Admitted::Nothing => continue,
+                Admitted::Whole => None,
+                Admitted::Part => self.count(b, &place, indices, limits)?,
+            };
             let count = match (admitted, &self.surroundings) {
                 (Some(admitted), Some(surroundings)) => {
                     let first = self.first_of_run(b, &place, indices.len())?;
@@ -228,9 +233,33 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
                 _ => admitted,
             };
             let tail = admitted.filter(|_| self.surroundings.is_some());
-            Ok(Part { place, count, tail })
-        });
-        parts.collect()
+            parts.push(Part { place, count, tail });
+        }
+        Ok(parts)
+    }
+
+    /// How much of the run at `place` the guards admit in every step, heads apart.
+    fn admitted(&self, context: &'c Context, place: &[i64]) -> Admitted {
+        let (indices, limits) = (&self.copy.indices, &self.copy.limits);
+        let last = [
+            place,
+            &self.shape[self.first..]
+                .iter()
+                .map(|extent| extent - 1)
+                .collect::<Vec<_>>(),
+        ]
+        .concat();
+        let bounds_at = |limit: &Limit<'c>, place: &[i64]| {
+            let value = self.at(context, limit.value, place, indices.len(), limits.len());
+            granules::interval_of(context, value, indices, limits)
+        };
+        if self.limits.iter().any(|limit| bounds_at(limit, place).least >= 0) {
+            return Admitted::Nothing;
+        }
+        match self.limits.iter().all(|limit| bounds_at(limit, &last).most < 0) {
+            true => Admitted::Whole,
+            false => Admitted::Part,
+        }
     }
 
     /// The coordinates of each run along the axes outside of runs.
@@ -417,6 +446,14 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         dims.extend(axes.map(|coordinate| AffineExpr::constant(context, coordinate)));
         expression.compose(AffineMap::new(context, indices, limits, &dims))
     }
+}
+
+/// How much of a run guards admit.
+enum Admitted {
+    Nothing,
+    Whole,
+    /// As much as is known in a step.
+    Part,
 }
 
 /// A run of a tile.
