@@ -225,6 +225,15 @@ impl Facts {
         }
     }
 
+    /// Returns the most elements that may be copied from a buffer at once where tiles along `aligned_dim` begin where vectors of its
+    /// leading access are aligned, with elements around them: as many as in a vector if `access` begins like the leading one.
+    pub fn aligned_vector(&self, access: &Access, aligned_dim: usize) -> u64 {
+        match self.covers(access, aligned_dim) {
+            true => access.vector,
+            false => self.vector(access, Some(aligned_dim)),
+        }
+    }
+
     /// Whether `access` is read as the aligned words around its vectors, because tiles along `aligned_dim` begin elsewhere than its
     /// vectors.
     pub fn covers(&self, access: &Access, aligned_dim: usize) -> bool {

@@ -67,8 +67,7 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     let holds_rows = mapping.spread[walk]
         .iter()
         .any(|factor| factor.level == Level::Register);
-    if mapping.aligned_dim.is_some()
-        || holds_rows
+    if holds_rows
         || mapping.extent(Level::Warp).saturating_mul(ctas as i64) < CONSUMER_WARPS
         || mapping.threads() + WARP_SIZE > THREADS_PER_CTA
     {

@@ -34,9 +34,13 @@ pub(super) fn copied(
     }
     .unsigned_abs();
     let is_copied = |access: &&Access| {
+        let vector = match mapping.aligned_dim {
+            Some(dim) if engine == CopyMechanism::Bulk => facts.aligned_vector(access, dim),
+            _ => access.vector,
+        };
         let in_rows = access.contiguous().is_some_and(|dim| {
             let dim = &facts.dims[dim];
-            access.vector * access.bytes >= shortest && access.vector <= dim.extent && dim.is_known
+            vector * access.bytes >= shortest && vector <= dim.extent && dim.is_known
         });
         !access.is_write && !access.is_indirect && access.is_reused && in_rows && of_interest(access)
     };

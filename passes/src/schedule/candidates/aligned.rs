@@ -3,10 +3,14 @@
 use norma_dialects::norm::Level;
 use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
+use crate::gcd::gcd;
+
 use super::{
     super::{
+        cluster_room,
         facts::{Access, Facts, Use},
         mapping::{Factor, Mapping},
+        rings,
     },
     Extent, add_mappings, powers, registers_along,
     variants::push_held,
@@ -17,8 +21,9 @@ const ALIGNED_ROWS: [u64; 3] = [1, 2, 4];
 
 /// CTAs on each SM in walks over rows.
 const WALKS_PER_SM: [u64; 4] = [1, 2, 3, 4];
-/// The fewest reads that all rows share and that are aligned differently, for which a walk pays. RMSNorm over 10001 and 16385 columns, which
-/// has one, reaches 3976 and 3979 GB/s by a CTA for each row, and 3691 and 3629 by walks; of a sum over 10001 columns 3798 and 3676 (H200).
+/// The fewest reads that all rows share and that are aligned differently, for which a walk of single CTAs pays. RMSNorm over 10001 and 16385
+/// columns, which has one, reaches 3976 and 3979 GB/s by a CTA for each row, and 3691 and 3629 by walks; of a sum over 10001 columns 3798
+/// and 3676; over 100001 columns 2862 by a CTA for each row, and 3391 in clusters of four that walk (H200).
 const FEWEST_SHIFTED: usize = 2;
 /// The fewest rows of a CTA in such a walk.
 const FEWEST_STEPS: u64 = 4;
@@ -50,11 +55,16 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
         .accesses
         .iter()
         .filter(|access| is_shared(access) && facts.covers(access, first));
-    let walked = row.filter(|_| shifted.count() >= FEWEST_SHIFTED);
+    let shifted = shifted.count();
+    let period = |row: usize| match lead.strides[row] {
+        Some(stride) => vector / gcd(stride, vector as i64).unsigned_abs(),
+        None => vector,
+    };
     let rows_of_thread: &[u64] = if row.is_some() { &ALIGNED_ROWS } else { &[1] };
     let mut all = Vec::new();
-    for warps in powers(1, THREADS_PER_CTA as u64 / WARP_SIZE as u64) {
+    for (warps, ctas) in cooperating(target) {
         let along = Extent {
+            ctas,
             warps,
             lanes: WARP_SIZE as u64,
             vector,
@@ -70,8 +80,14 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
             whole.retain(|mapping| {
                 mapping.extent(Level::Split) == 1 && mapping.unroll_bytes == 0 && !mapping.prefetches()
             });
-            let walks = |row: usize| walks(facts, target, &whole, [row, first], vector);
+            let fewest = if ctas == 1 { FEWEST_SHIFTED } else { 1 };
+            let walked = row.filter(|_| shifted >= fewest);
+            let walks = |row: usize| walks(facts, target, &whole, [row, first], period(row));
             all.extend(walked.into_iter().flat_map(walks));
+            // Clusters hold rows in walks alone.
+            if ctas > 1 {
+                continue;
+            }
             for rows in rows_of_thread {
                 for mapping in whole.iter().filter(|mapping| !mapping.early_reads) {
                     let mut mapping = mapping.clone();
@@ -91,37 +107,50 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
     all
 }
 
-/// Returns the walks over rows of which a CTA holds one and loads the next one ahead. The rows of a CTA are multiples of `vector` apart, so
-/// that what all rows share is aligned to them, and extended, once. LayerNorm over 5125, 10001 and 16385 columns reaches 3566, 3617 and
-/// 3533 GB/s by such walks, and 2876, 2993 and 2541 at best by a CTA for each row (H200).
+/// Warps of a CTA and CTAs of a cluster that share a row.
+fn cooperating(target: &Target) -> impl Iterator<Item = (u64, u64)> {
+    let warps = powers(1, THREADS_PER_CTA as u64 / WARP_SIZE as u64);
+    let ctas = move |warps| powers(1, target.cluster_size.into()).map(move |ctas| (warps, ctas));
+    warps.flat_map(ctas)
+}
+
+/// Returns the walks over rows of which a CTA or a cluster holds one, and brings the next ones meanwhile: a CTA loads the next row ahead, and
+/// rings bring several where rows can be copied. The rows of a CTA are multiples of `period` apart and begin alike, so that what all rows share is aligned to them, and
+/// extended, once. LayerNorm over 5125, 10001 and 16385 columns reaches 3566, 3617 and 3533 GB/s by walks that load ahead, and 2876, 2993
+/// and 2541 at best by a CTA for each row; over 33333, 50257 and 100001 columns 3224, 3272 and 2861 by clusters with rings, and 2503, 2470
+/// and 1757 by a CTA for each row (H200).
 fn walks(
     facts: &Facts,
     target: &Target,
     mappings: &[Mapping],
     [row, first]: [usize; 2],
-    vector: u64,
+    period: u64,
 ) -> Vec<Mapping> {
     let mut all = Vec::new();
-    for per_sm in WALKS_PER_SM {
-        let groups = u64::from(target.part.sms) * per_sm / vector;
-        if groups == 0 || facts.dims[row].extent < FEWEST_STEPS * groups * vector {
-            continue;
-        }
-        let whole = mappings.iter().filter(|mapping| {
-            let holds_one = mapping.spread[row] == [Factor::rest(Level::Grid)];
-            mapping.looped_dims() == 0 && !mapping.early_reads && holds_one
-        });
-        for mapping in whole {
+    let whole = mappings.iter().filter(|mapping| {
+        let holds_one = mapping.spread[row] == [Factor::rest(Level::Grid)];
+        mapping.looped_dims() == 0 && !mapping.early_reads && holds_one
+    });
+    for mapping in whole {
+        let ctas = mapping.ctas_per_cluster().unsigned_abs();
+        for per_sm in WALKS_PER_SM {
+            let groups = cluster_room::resident(target, ctas, per_sm) / period;
+            if groups == 0 || facts.dims[row].extent < FEWEST_STEPS * groups * period {
+                continue;
+            }
             let mut walk = mapping.clone();
             walk.spread[row] = vec![
                 Factor::rest(Level::Loop),
                 Factor::new(Level::Grid, groups as i64),
-                Factor::new(Level::Grid, vector as i64),
+                Factor::new(Level::Grid, period as i64),
             ];
             walk.aligned_dim = Some(first);
-            walk.stages = 2;
             walk.min_ctas_per_sm = per_sm as i64;
-            all.push(walk);
+            all.extend(rings::ringed(facts, &walk, target));
+            if ctas == 1 {
+                walk.stages = 2;
+                all.push(walk);
+            }
         }
     }
     all

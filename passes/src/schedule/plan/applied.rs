@@ -304,6 +304,7 @@ fn check_brought(
             "expected at most {THREADS_PER_CTA} threads with those of producer warps, got {threads}"
         )));
     }
+    check_surroundings(space, mapping)?;
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
     let loops = (0..space.dims.len()).filter(|dim| is_looped(*dim)).count();
     if loops > 1 {
@@ -312,6 +313,27 @@ fn check_brought(
         ));
     }
     Ok(())
+}
+
+/// Refuses to copy tiles of rows that begin anywhere where the elements around them may not be read.
+fn check_surroundings(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    if mapping.aligned_dim.is_none() {
+        return Ok(());
+    }
+    if mapping.bring != CopyMechanism::Bulk {
+        return Err(Reason::unsupported(format!(
+            "bring = {} in a schedule with aligned_dim; supported: bulk",
+            mapping.bring.keyword()
+        )));
+    }
+    let mut overwritten = space.aliases().into_iter();
+    match overwritten.find(|(_, read)| mapping.place(*read) == CachePlace::Shared) {
+        None => Ok(()),
+        Some((_, read)) => Err(Reason::unsupported(format!(
+            "reads of buffer {read} kept in shared memory in a schedule with aligned_dim, where a result is written over it; supported: \
+             buffers that nothing writes"
+        ))),
+    }
 }
 
 /// Refuses to keep in shared memory what is read at places that the kernel computes: only tiles at places that follow from dims and
