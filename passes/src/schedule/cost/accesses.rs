@@ -123,7 +123,7 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         (true, _) if covered > 0 && dims[aligned].registers == dims[aligned].vector => {
             WALKED_ALIGNED_ROWS + SINGLE_COVERED_READS
         }
-        (true, _) if mapped.loads_rows_ahead() => 0.0,
+        (true, _) if mapped.loads_rows_ahead() || mapped.shares_out_rings() => 0.0,
         (true, _) => WALKED_ALIGNED_ROWS,
         (false, false) => 0.0,
         (false, true) => LATE_READS_OF_ALIGNED_ROWS,

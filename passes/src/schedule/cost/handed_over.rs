@@ -25,7 +25,7 @@ pub(super) fn resident(mapped: &Mapped<'_>, target: &Target, registers: u64) -> 
 }
 
 /// The registers of a thread that computes, if an SM holds `ctas` CTAs.
-fn given(mapping: &Mapping, ctas: u64) -> i64 {
+pub(super) fn given(mapping: &Mapping, ctas: u64) -> i64 {
     let start = at_start(mapping.all_warps(), ctas as i64);
     of_consumer(
         start,

@@ -68,9 +68,9 @@ fn body_work(mapped: &Mapped<'_>) -> f64 {
 
 /// Ops for the ends of rows with alignment peeling. Whichever lanes have them, all threads of a row execute the predicates, the selection of
 /// elements and the accesses of single elements for its first and its last vector, in each pass over an access that moves a good part of all
-/// bytes.
+/// bytes. From a ring vectors are read as a whole, and only warps that have an end enter the branch that replaces elements.
 fn row_ends_work(mapped: &Mapped<'_>) -> f64 {
-    let Some(aligned) = mapped.mapping.aligned_dim else {
+    let Some(aligned) = mapped.mapping.aligned_dim.filter(|_| !mapped.is_ringed()) else {
         return 0.0;
     };
     let along = &mapped.dims[aligned];

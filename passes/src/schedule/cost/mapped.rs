@@ -1,6 +1,6 @@
 //! A kernel as a mapping spreads it: what each thread, step and CTA holds, whatever the target.
 
-use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
+use norma_dialects::norm::{CachePlace, CopyMechanism, HandOut, Level};
 
 use super::{
     super::{
@@ -137,6 +137,14 @@ impl<'a> Mapped<'a> {
     pub(super) fn loads_rows_ahead(&self) -> bool {
         let mut reductions = self.facts.reductions.iter();
         self.overlaps_steps() && !self.is_ringed() && !reductions.any(|reduction| self.is_carried(reduction))
+    }
+
+    /// Whether CTAs walk through rings, carry no sums over the rows, and have fixed shares of them.
+    pub(super) fn shares_out_rings(&self) -> bool {
+        let mut reductions = self.facts.reductions.iter();
+        self.walks_through_rings()
+            && self.mapping.hand_out == HandOut::Static
+            && !reductions.any(|reduction| self.is_carried(reduction))
     }
 
     /// Whether no step of a walk changes what an access moves.

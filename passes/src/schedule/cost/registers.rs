@@ -2,7 +2,7 @@
 
 use norma_dialects::norm::Level;
 
-use super::{super::facts::Access, candidate::Candidate, mapped::Mapped, measured::*};
+use super::{super::facts::Access, candidate::Candidate, handed_over, mapped::Mapped, measured::*};
 
 /// The registers that the assembler is expected to take.
 pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
@@ -16,8 +16,12 @@ pub(super) fn least(mapped: &Mapped<'_>) -> u64 {
 
 /// Few registers: values that are loaded or computed again because a thread has fewer registers than it is expected to take.
 pub(super) fn few_registers(candidate: &Candidate<'_>) -> f64 {
+    let mapping = candidate.mapped.mapping;
     let threads = candidate.mapped.all_threads() * candidate.resident;
-    let available = u64::from(candidate.target.registers_per_sm) as f64 / threads as f64;
+    let available = match mapping.producer_registers {
+        0 => u64::from(candidate.target.registers_per_sm) as f64 / threads as f64,
+        _ => handed_over::given(mapping, candidate.resident) as f64,
+    };
     FEW_REGISTERS * (candidate.registers as f64 / available - 1.0).max(0.0)
 }
 

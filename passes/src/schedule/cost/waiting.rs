@@ -28,6 +28,9 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     if mapped.loads_rows_ahead() {
         return rows_ahead(candidate);
     }
+    if mapped.shares_out_rings() {
+        return shared_out_steps(candidate);
+    }
     if mapped.overlaps_steps() {
         return overlapped_steps(candidate);
     }
@@ -73,6 +76,17 @@ fn overlapped_steps(candidate: &Candidate<'_>) -> f64 {
 fn rows_ahead(candidate: &Candidate<'_>) -> f64 {
     let waves = candidate.waves().max(1.0).ceil();
     100.0 * waves * candidate.mapped.steps() * ROW_AHEAD_US / candidate.ideal_us()
+}
+
+/// Lifetimes of a walk through rings whose rows are shared out and that carries no sums: in a step the instructions of all CTAs on an SM are
+/// issued, behind [`SHARED_STEP_US`], which CTAs hide from each other, and [`SHARED_EXCHANGE_US`] for each exchange between CTAs.
+fn shared_out_steps(candidate: &Candidate<'_>) -> f64 {
+    let resident = candidate.resident_now();
+    let waves = candidate.waves().max(1.0).ceil();
+    let exchanges_us = rounds::between_ctas(&candidate.mapped) * SHARED_EXCHANGE_US * resident.sqrt();
+    let waited_us = candidate.mapped.steps() * SHARED_STEP_US / resident + exchanges_us;
+    let share = (SHARED_ISSUE * candidate.all_issue_us() + waves * waited_us) / candidate.ideal_us();
+    longer(&[share], SHARED_POWER)
 }
 
 /// Lifetimes of a walk that holds its rows, loads none ahead, and has its SM alone. Behind the transfer of its rows, a step takes
