@@ -95,11 +95,12 @@ fn late_elements(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Aligned rows: the ends of rows, which are accessed element by element, and reads that are aligned differently from the tile,
-/// counted once for the rows of a thread that share them. The instructions of both count as such.
+/// counted once for the rows of a thread that share them. The instructions of both count as such. Rings have a loss of their own
+/// ([`SHARED_COPIES`]).
 pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let Mapped { facts, dims, .. } = mapped;
-    let Some(aligned) = mapped.mapping.aligned_dim else {
+    let Some(aligned) = mapped.mapping.aligned_dim.filter(|_| !mapped.shares_out_rings()) else {
         return 0.0;
     };
     let reads = facts.accesses.iter();
@@ -123,7 +124,7 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         (true, _) if covered > 0 && dims[aligned].registers == dims[aligned].vector => {
             WALKED_ALIGNED_ROWS + SINGLE_COVERED_READS
         }
-        (true, _) if mapped.loads_rows_ahead() || mapped.shares_out_rings() => 0.0,
+        (true, _) if mapped.loads_rows_ahead() => 0.0,
         (true, _) => WALKED_ALIGNED_ROWS,
         (false, false) => 0.0,
         (false, true) => LATE_READS_OF_ALIGNED_ROWS,
