@@ -477,3 +477,53 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// Rows of 61 elements begin anywhere, and tiles up to seven elements before them. What the guards admit at the end of a row is copied with the
+// other elements of its last 16 bytes, unless the buffer ends within these: its elements are loaded one by one before the bytes are expected.
+// CHECK-LABEL: gpu.func @granules
+// CHECK: affine.apply affine_map<()[s0] -> ((s0 ceildiv 8) * 8)>
+// CHECK: %[[SIZE:.*]] = "memref.dim"(%arg0
+// CHECK: affine.apply affine_map<(d0)[s0] -> {{.*}} floordiv 8) * 8)>(%{{.*}})[%[[SIZE]]]
+// CHECK: %[[WHOLE:.*]] = arith.maxsi
+// CHECK: gl.tail_load %arg0 {{.*}} from %[[WHOLE]] to %{{.*}} : memref<?x61xbf16>
+// CHECK: gl.mbarrier_expect
+// CHECK: gl.bulk_load %arg0 {{.*}} count %[[WHOLE]]
+// CHECK: gl.local_load
+#rows = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [[0, 0], [0, 0]], block = []>
+gpu.module @kernels {
+  gpu.func @granules(%x: memref<?x61xbf16>) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %row = gpu.block_id x
+    %m = gl.local_alloc : !gl.memdesc<1x64xbf16, #gl.plain<order = [1, 0]>>
+    gl.copy_to_shared %x at affine_map<(i, r, n) -> (i + r, n - (i * 5) mod 8)>(%row)
+        where affine_map<(i, r, n) -> (-(n - (i * 5) mod 8), 1, n - (i * 5) mod 8, 61)>[], %m by bulk
+        : memref<?x61xbf16>, !gl.memdesc<1x64xbf16, #gl.plain<order = [1, 0]>>
+    %t = gl.local_load %m where affine_map<(i, r, n) -> (-(n - (i * 5) mod 8), 1, n - (i * 5) mod 8, 61)>(%row)[]
+        : !gl.memdesc<1x64xbf16, #gl.plain<order = [1, 0]>> -> tensor<1x64xbf16, #rows>
+    "test.use"(%t) : (tensor<1x64xbf16, #rows>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Of the rows of a tile that guards leave out in every step nothing is copied, and of those that they never leave out everything.
+// CHECK-LABEL: gpu.func @known
+// CHECK: gl.bulk_load %arg0 at affine_map<() -> (0, 0)>(), %{{.*}}, %{{.*}}[%{{.*}}] : memref<4x40xbf16>
+// CHECK: gl.bulk_load %arg0 at affine_map<() -> (1, 0)>(), %{{.*}}, %{{.*}}[%{{.*}}] : memref<4x40xbf16>
+// CHECK-NOT: gl.bulk_load
+// CHECK: gl.mbarrier_wait
+#few = #gl.linear<register = [[0, 1], [1, 0], [2, 0]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 0]], warp = [[0, 0], [0, 0]], block = []>
+gpu.module @kernels {
+  gpu.func @known(%x: memref<4x40xbf16>) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %m = gl.local_alloc : !gl.memdesc<4x32xbf16, #gl.plain<order = [1, 0]>>
+    gl.copy_to_shared %x at affine_map<(r, n) -> (r, n)>() where affine_map<(r, n) -> (r, 2)>[], %m by bulk
+        : memref<4x40xbf16>, !gl.memdesc<4x32xbf16, #gl.plain<order = [1, 0]>>
+    %t = gl.local_load %m where affine_map<(r, n) -> (r, 2)>()[] : !gl.memdesc<4x32xbf16, #gl.plain<order = [1, 0]>> -> tensor<4x32xbf16, #few>
+    "test.use"(%t) : (tensor<4x32xbf16, #few>) -> ()
+    gpu.return
+  }
+}

@@ -16,6 +16,11 @@
 // RUN: norma-sim %s --size m=37 --fill special --schedule '#norm.schedule<spread = [[loop, grid(2), grid(8)], [register(4), warp(2), lane(32), vector(8)]], stages = 2, aligned_dim = 1>' | FileCheck %s --check-prefix=RIGHT
 // RUN: norma-sim %s --size m=50 --fill offset --schedule '#norm.schedule<spread = [[loop, grid(2), grid(8)], [register(4), warp(2), lane(32), vector(8)]], stages = 2, aligned_dim = 1>' | FileCheck %s --check-prefix=RIGHT
 // RIGHT: verify {{ *}}right
+
+// The same rows by pairs of CTAs, through rings, to which whole 16 bytes are copied.
+// RUN: norma-sim %s --size m=1 --schedule '#norm.schedule<spread = [[loop, grid(1), grid(8)], [register(2), cluster(2), warp(2), lane(32), vector(8)]], keep = [shared, none, none, none], bring = bulk, stages = 3, producer_warps = 1, aligned_dim = 1>' | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --size m=37 --fill special --schedule '#norm.schedule<spread = [[loop, grid(1), grid(8)], [register(2), cluster(2), warp(2), lane(32), vector(8)]], keep = [shared, none, none, none], bring = bulk, stages = 3, producer_warps = 1, aligned_dim = 1>' | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --size m=50 --fill offset --schedule '#norm.schedule<spread = [[loop, grid(1), grid(8)], [register(2), cluster(2), warp(2), lane(32), vector(8)]], keep = [shared, none, none, none], bring = bulk, stages = 3, producer_warps = 1, aligned_dim = 1>' | FileCheck %s --check-prefix=RIGHT
 func.func @walked(%x: tensor<?x1003xbf16>, %w: tensor<1003xbf16>, %b: tensor<1003xbf16>) -> tensor<?x1003xbf16> {
   %y = norm.layer_norm %x weight(%w : tensor<1003xbf16>) bias(%b : tensor<1003xbf16>) : tensor<?x1003xbf16> -> tensor<?x1003xbf16>
   return %y : tensor<?x1003xbf16>

@@ -695,6 +695,22 @@ func.func @bulk_load_c1(%x: memref<4x32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<
 
 // -----
 
+func.func @tail_load_c1(%x: memref<4x32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %i: index) {
+  // expected-error @+1 {{expected an access of 1 indices and 0 axes to 2 coordinates}}
+  gl.tail_load %x at affine_map<(n) -> (n)>(%i), %m from %i to %i : memref<4x32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @tail_load_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %i: index) {
+  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
+  gl.tail_load %x at affine_map<(n) -> (n)>(%i), %m from %i to %i : memref<32xf16>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
 func.func @bulk_load_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %b: !gl.mbarrier<1>, %i: index) {
   // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
   gl.bulk_load %x at affine_map<(n) -> (n)>(%i), %m, %b[%i] : memref<32xf16>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>, !gl.mbarrier<1>

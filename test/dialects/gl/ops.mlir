@@ -189,6 +189,8 @@ func.func @copies(%x: memref<?x8192xbf16>, %s: !gl.memdesc<1x1024xbf16, #plain>,
   // CHECK: gl.bulk_load {{.*}} count %{{.*}} : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>, <3>
   gl.bulk_load %x at affine_map<(m, c) -> (m, c)>(%m, %m), %s, %full[%stage] count %rows
       : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>, !gl.mbarrier<3>
+  // CHECK: gl.tail_load %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %{{.*}}), %{{.*}} from %{{.*}} to %{{.*}} : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
+  gl.tail_load %x at affine_map<(m, c) -> (m, c)>(%m, %m), %s from %stage to %rows : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>
   // CHECK: gl.bulk_store %{{.*}}, %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %{{.*}}) : <1x1024xbf16, {{.*}}>, memref<?x8192xbf16>
   gl.bulk_store %s, %x at affine_map<(m, c) -> (m, c)>(%m, %m) : !gl.memdesc<1x1024xbf16, #plain>, memref<?x8192xbf16>
   // CHECK: gl.bulk_store {{.*}} count %{{.*}} : <1x1024xbf16, {{.*}}>, memref<?x8192xbf16>

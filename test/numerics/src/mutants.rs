@@ -417,6 +417,21 @@ mod tests {
         exchanges_are_caught(&case, 30);
     }
 
+    /// Rows that begin anywhere, of which the last one ends within the last bytes of the buffer that a copy could bring.
+    #[test]
+    fn each_part_of_rings_over_rows_that_begin_anywhere_is_missed() {
+        const RING: Call = Call {
+            schedule: Some(
+                "spread = [[loop, grid(1), grid(4)], [register(2), cluster(2), warp(2), lane(32), vector(4)]], keep = [shared, none], \
+                 bring = bulk, stages = 2, producer_warps = 1, aligned_dim = 1",
+            ),
+            ..SHARED_ROWS
+        };
+        let mut case = plain(Op::Named(&RING), F32, 1003);
+        case.run.rows = 11;
+        exchanges_are_caught(&case, 30);
+    }
+
     /// Two groups of consumers take steps in turns, several each, and get the registers of the producers. Each barrier of a group is its own,
     /// and the first group waits for what the second one has accumulated.
     #[test]

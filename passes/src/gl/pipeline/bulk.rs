@@ -129,7 +129,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             element_bytes,
         };
         copies.check_heads(&heads)?;
-        let has_whole_granules = copies.check(map, indices)?;
+        let has_whole_granules = copies.check(map)?;
         if has_whole_granules && heads.is_empty() {
             copies.surroundings = None;
         }
@@ -166,7 +166,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
     }
 
     /// Refuses addresses and sizes that the copy engine does not take. Returns whether the guards admit whole granules.
-    fn check(&self, map: AffineMap<'c>, indices: usize) -> Result<bool, PassError<'c>> {
+    fn check(&self, map: AffineMap<'c>) -> Result<bool, PassError<'c>> {
         let location = self.copy.op.location();
         let count: i64 = self.shape[..self.first].iter().product();
         if count > MOST_COPIES {
@@ -175,9 +175,9 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         }
         let indices_of = self.copy.indices.iter().copied();
         let mut dims = indices_of.map(divisibility::of_scalar).collect::<Vec<_>>();
-        dims.resize(indices + self.shape.len(), 1);
-        // A run begins at the first point of its axes.
-        dims[indices + self.first..].fill(0);
+        // A run begins at the first point of its axes, and an axis of one point has no other.
+        let axes = self.shape.iter().enumerate();
+        dims.extend(axes.map(|(axis, extent)| i64::from(axis < self.first && *extent > 1)));
         let address = address_divisor(self.copy.buffer, map, &dims, self.element_bytes).unwrap_or(1);
         let limits = self.copy.limits.iter().copied();
         let symbols = limits.map(divisibility::of_scalar).collect::<Vec<_>>();
