@@ -428,7 +428,7 @@ mod tests {
             ..SHARED_ROWS
         };
         let mut case = plain(Op::Named(&RING), F32, 1003);
-        case.run.rows = 11;
+        case.run.rows = 31;
         exchanges_are_caught(&case, 30);
     }
 

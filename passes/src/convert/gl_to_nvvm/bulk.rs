@@ -14,7 +14,7 @@ use norma_targets::{COPY_ENGINE_GRANULE, WARP_SIZE};
 use crate::mlir::comparison::IntegerPredicate;
 use crate::{
     gl::shared_memory,
-    mlir::{builder::Builder, conversion::Rejection, diagnostic::Diagnostic, types},
+    mlir::{builder::Builder, conversion::Rejection, types},
 };
 
 use super::{
@@ -65,7 +65,8 @@ pub(super) fn load<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.tail_load`, which one thread executes.
+/// Lowers `gl.tail_load`, which one thread executes. No fence orders it before later copies of the engine to the same memory: a buffer ends in
+/// the last step of a walk, behind which there are none.
 pub(super) fn load_tail<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -104,8 +105,7 @@ pub(super) fn load_tail<'c, 'a>(
             let value = value.ok_or_else(|| e.internal("expected an element"))?;
             e.store(value, e.element_pointer(*memory, element, offset), bytes);
         }
-        // A later copy by the engine may write there.
-        fence_async(b).map(|()| None)
+        Ok(None)
     })?;
     b.erase(op);
     Ok(())
@@ -162,22 +162,12 @@ pub(super) fn wait<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Res
 
 /// Lowers `gl.fence_async`, of the CTA's shared memory.
 pub(super) fn fence<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Result<(), Rejection<'c>> {
-    fence_async(b)?;
-    b.erase(op);
-    Ok(())
-}
-
-/// Orders accesses of the CTA's shared memory by threads with those of the copy engine.
-fn fence_async<'c>(b: &Builder<'c, '_>) -> Result<(), Diagnostic<'c>> {
-    let parse = |text: &str| {
-        Attribute::parse(b.context(), text)
-            .ok_or_else(|| Diagnostic::internal(b.location(), "expected an attribute of fences"))
-    };
+    let parse = |text: &str| Attribute::parse(b.context(), text).ok_or("expected an attribute of fences");
     let attributes = [
         ("kind", parse("#nvvm.proxy_kind<async.shared>")?),
         ("space", parse("#nvvm.shared_space<cta>")?),
     ];
-    b.op_with("nvvm.fence.proxy", &[], &[], &attributes, Vec::new());
+    b.replace_by(op, "nvvm.fence.proxy", &attributes);
     Ok(())
 }
 
