@@ -141,9 +141,9 @@ fn pairs_of_f32_are_found_quickly_on_a_target_that_has_them() {
     let nvvm = to(Level::Nvvm, &preset.source().unwrap(), &options).unwrap();
     options.from = Level::Nvvm;
     let ptx = to(Level::Ptx, &nvvm, &options).unwrap();
-    // 149, of which LLVM finds 37 itself.
+    // Sums of squares are fused, so that there are fewer than products and sums.
     let pairs = ptx.matches(".f32x2").count();
-    assert!(pairs >= 140, "{pairs}");
+    assert!(pairs >= 115, "{pairs}");
     let seconds = || {
         let start = processor_seconds();
         to(Level::Llvm, &nvvm, &options).unwrap();

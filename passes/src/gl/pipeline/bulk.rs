@@ -19,8 +19,8 @@ use norma_targets::COPY_ENGINE_GRANULE;
 
 use crate::{
     gcd::gcd,
-    gl::{access::address_divisor, divisibility, quotient_form::QuotientForm, shared_memory},
-    mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types},
+    gl::{access::address_divisor, divisibility, launch, quotient_form::QuotientForm, shared_memory},
+    mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types, walk},
 };
 
 use super::{
@@ -146,7 +146,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             let coordinates = of_run.zip(&self.shape[self.first..]);
             place.extend(coordinates.map(|(offset, extent)| (granule - 1) / offset % extent));
             let value = self.at(context, head, &place, indices.len(), limits.len());
-            granules::interval_of(context, value, indices, limits).most < 0
+            granules::interval_of(context, value, indices, limits, self.ctas_of_cluster()).most < 0
         };
         let granule = self.surroundings.as_ref().map(Surroundings::granule);
         let is_suitable = |head: &AffineExpr<'c>| {
@@ -251,7 +251,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         .concat();
         let bounds_at = |limit: &Limit<'c>, place: &[i64]| {
             let value = self.at(context, limit.value, place, indices.len(), limits.len());
-            granules::interval_of(context, value, indices, limits)
+            granules::interval_of(context, value, indices, limits, self.ctas_of_cluster())
         };
         if self.limits.iter().any(|limit| bounds_at(limit, place).least >= 0) {
             return Admitted::Nothing;
@@ -260,6 +260,12 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             true => Admitted::Whole,
             false => Admitted::Part,
         }
+    }
+
+    /// The CTAs of a cluster of the kernel.
+    fn ctas_of_cluster(&self) -> i64 {
+        let launch = walk::enclosing(self.copy.op, "gpu.func").and_then(launch::of);
+        launch.map_or(1, |launch| launch.cluster())
     }
 
     /// The coordinates of each run along the axes outside of runs.

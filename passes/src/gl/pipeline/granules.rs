@@ -88,12 +88,13 @@ impl<'c: 'a, 'a> Surroundings<'c, 'a> {
     }
 }
 
-/// The interval of an expression over `indices` as dims and `limits` as symbols.
+/// The interval of an expression over `indices` as dims and `limits` as symbols, in clusters of `ctas` CTAs.
 pub(super) fn interval_of<'c>(
     context: &'c Context,
     expression: AffineExpr<'c>,
     indices: &[Value<'_, '_>],
     limits: &[Value<'_, '_>],
+    ctas: i64,
 ) -> Interval {
     let symbols = (0..indices.len()).map(|index| AffineExpr::symbol(context, limits.len() + index));
     let symbols = symbols.collect::<Vec<_>>();
@@ -101,6 +102,6 @@ pub(super) fn interval_of<'c>(
     Interval::of(expression.compose(map), &|symbol| {
         let of_index = || indices.get(symbol - limits.len());
         let value = limits.get(symbol).or_else(of_index);
-        value.map_or(Interval::ANY, |value| bounds::of_scalar(*value))
+        value.map_or(Interval::ANY, |value| bounds::of_scalar_in_cluster(*value, ctas))
     })
 }
