@@ -70,6 +70,10 @@ for variable in ["HOME", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"]:
         config.environment[variable] = os.environ[variable]
 if "NORMA_PTXAS" in os.environ:
     config.environment["NORMA_PTXAS"] = os.environ["NORMA_PTXAS"]
+# glibc fills memory that is freed, so that reading an op that a pass has erased fails each time. Its per-thread caches would leave most of it
+# as it is.
+config.environment["GLIBC_TUNABLES"] = "glibc.malloc.tcache_count=0"
+config.environment["MALLOC_PERTURB_"] = "165"
 config.substitutions.append(("%examples", os.path.join(ROOT, "examples")))
 config.substitutions.append(("%tools", tools))
 # The stand-in for CUDA's driver, to be found as libcuda.so.1.

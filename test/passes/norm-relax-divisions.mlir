@@ -18,6 +18,27 @@ norm.kernel @elements_by_the_value_of_a_row(%x: memref<?x64xf32>, %y: memref<?x6
 
 // -----
 
+// A quotient that is divided once more varies as the quotient did.
+// CHECK-LABEL: norm.kernel @twice_by_values_of_a_row(
+// CHECK: %[[X:.*]] = norm.read
+// CHECK: %[[S:.*]] = norm.reduce add
+// CHECK: %[[RS:.*]] = arith.divf %{{.*}}, %[[S]]
+// CHECK: %[[M:.*]] = norm.reduce max
+// CHECK: %[[RM:.*]] = arith.divf %{{.*}}, %[[M]]
+// CHECK: %[[Q:.*]] = arith.mulf %[[X]], %[[RS]]
+// CHECK: arith.mulf %[[Q]], %[[RM]]
+norm.kernel @twice_by_values_of_a_row(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = norm.reduce max %0 over(%n) : f32
+  %3 = arith.divf %0, %1 : f32
+  %4 = arith.divf %3, %2 : f32
+  norm.write %4, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
 // One division for each element need not be exact if the result is narrow, whichever operand varies by element; one for each row stays
 // exact, and so do those of other types.
 // CHECK-LABEL: norm.kernel @others(

@@ -39,7 +39,8 @@ const FEWEST_BESIDE_SUMS: usize = 64;
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlSinkExtensions>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
         let is_loop = |op: &OperationRef<'c, '_>| matches!(op_name(*op), "scf.for" | "scf.while");
-        let loops = walk::pre_order(function).into_iter().filter(is_loop);
+        let mut loops = walk::pre_order(function);
+        loops.retain(is_loop);
         // An extension that has moved into a loop is found again for the loops within it.
         for of in loops {
             let fewest = if carries_sums(of) {

@@ -33,38 +33,54 @@ use crate::{
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormRelaxDivisions>) -> PassResult<'c> {
     for kernel in walk::all(op, KernelOp::from_op) {
+        // The space describes the kernel as it is before any division is replaced.
         let space = Space::of(kernel)?;
+        let (mut hoisted, mut approximated) = (Vec::new(), Vec::new());
         for division in space.ops.iter().filter(|op| op_name(**op) == "arith.divf") {
-            let (dividend, divisor) = (division.operand(0)?, division.operand(1)?);
-            let (many, few) = (space.dims_of(dividend), space.dims_of(divisor));
-            let ty = dividend.r#type();
-            if !types::is_f32(ty) {
+            let (many, few) = (
+                space.dims_of(division.operand(0)?),
+                space.dims_of(division.operand(1)?),
+            );
+            let result: Value<'c, '_> = division.result(0)?.into();
+            if !types::is_f32(result.r#type()) {
                 continue;
             }
-            if !few.is_subset(&many) || few == many {
-                let elements = many.union(&few).copied().collect();
-                if is_for_each_element(&space, &elements) && is_rounded(division.result(0)?.into()) {
-                    let mut flags = fast_math::flags(*division);
-                    if !flags.contains(&RECIPROCAL) {
-                        flags.push(RECIPROCAL);
-                        fast_math::set_flags(&Builder::before(*division), *division, &flags);
-                        cx.count(NormRelaxDivisionsStatistic::NumApproximated, 1);
-                    }
-                }
-                continue;
+            if few.is_subset(&many) && few != many {
+                hoisted.push(*division);
+            } else if is_for_each_element(&space, &many.union(&few).copied().collect()) && is_rounded(result)
+            {
+                approximated.push(*division);
             }
-            // Right after its divisor, where it dominates every division by it; a dim or an argument is defined from the start.
-            let mut b = Builder::before(*division);
-            if let Some(defined) = definition(divisor) {
-                b.move_after(defined);
+        }
+        for division in approximated {
+            let mut flags = fast_math::flags(division);
+            if !flags.contains(&RECIPROCAL) {
+                flags.push(RECIPROCAL);
+                fast_math::set_flags(&Builder::before(division), division, &flags);
+                cx.count(NormRelaxDivisionsStatistic::NumApproximated, 1);
             }
-            let reciprocal = b.value("arith.divf", &[b.float(ty, 1.0), divisor], ty);
-            b.move_before(*division);
-            let quotient = b.value("arith.mulf", &[dividend, reciprocal], ty);
-            b.replace(*division, &[quotient]);
+        }
+        for division in hoisted {
+            multiply_by_reciprocal(division)?;
             cx.count(NormRelaxDivisionsStatistic::NumHoisted, 1);
         }
     }
+    Ok(())
+}
+
+/// Replaces a division by a product with the reciprocal of its divisor.
+fn multiply_by_reciprocal<'c>(division: OperationRef<'c, '_>) -> PassResult<'c> {
+    let (dividend, divisor) = (division.operand(0)?, division.operand(1)?);
+    let ty = dividend.r#type();
+    // Right after its divisor, where it dominates every division by it; a dim or an argument is defined from the start.
+    let mut b = Builder::before(division);
+    if let Some(defined) = definition(divisor) {
+        b.move_after(defined);
+    }
+    let reciprocal = b.value("arith.divf", &[b.float(ty, 1.0), divisor], ty);
+    b.move_before(division);
+    let quotient = b.value("arith.mulf", &[dividend, reciprocal], ty);
+    b.replace(division, &[quotient]);
     Ok(())
 }
 
