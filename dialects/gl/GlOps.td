@@ -655,8 +655,8 @@ def Gl_TailLoadOp : Gl_Op<"tail_load", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Loads the last elements of a run from global to shared memory, one by one";
   let description = [{
     One thread loads the elements `from` up to `to` of the memory: fewer than 16 bytes, where the buffer ends within the 16
-    bytes that a `gl.bulk_load` would have to copy. The others of these 16 bytes become 0. Whoever waits for a `gl.mbarrier_expect` or a `gl.mbarrier_arrive` of the
-    same thread behind it sees them.
+    bytes that a `gl.bulk_load` would have to copy. The others of these 16 bytes become 0. Whoever waits for a
+    `gl.mbarrier_expect` or a `gl.mbarrier_arrive` of the same thread behind it sees them.
 
     Constraints:
     - C1: `access` maps the indices to one coordinate per axis of the buffer, those of the memory's first element.

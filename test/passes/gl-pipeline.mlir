@@ -527,3 +527,38 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// The copies of loops that continue one another are issued as the last loop's, in steps of all of them: that no step of the last loop has a
+// second row says nothing of the first ones.
+// CHECK-LABEL: gpu.func @steps_of_all_loops
+// CHECK: scf.for
+// CHECK: gl.bulk_load %arg0 at affine_map<(d0) -> (d0 * 2, 0)>
+// CHECK: gl.bulk_load %arg0 at affine_map<(d0) -> (d0 * 2 + 1, 0)>(%{{.*}}), %{{.*}} count
+// CHECK: scf.for
+#rows = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [[1, 0], [0, 0]], block = []>
+!tile = !gl.memdesc<2x64xbf16, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @steps_of_all_loops(%x: memref<5x80xbf16>) kernel attributes {gl.num_warps = 4 : i64, gl.stages = 3 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    scf.for %i = %c0 to %c2 step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, r, n) -> (i * 2 + r, n)>(%i), %m by bulk : memref<5x80xbf16>, !tile
+      %t = gl.local_load %m : !tile -> tensor<2x64xbf16, #rows>
+      "test.use"(%t) : (tensor<2x64xbf16, #rows>) -> ()
+    }
+    scf.for %i = %c2 to %c3 step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, r, n) -> (i * 2 + r, n)>(%i) where affine_map<(i, r, n) -> (i * 2 + r, 5)>[], %m by bulk
+          : memref<5x80xbf16>, !tile
+      %t = gl.local_load %m where affine_map<(i, r, n) -> (i * 2 + r, 5)>(%i)[] : !tile -> tensor<2x64xbf16, #rows>
+      "test.use"(%t) : (tensor<2x64xbf16, #rows>) -> ()
+    }
+    gpu.return
+  }
+}

@@ -23,37 +23,29 @@ use crate::mlir::{
 
 use super::{
     divisibility::{constant, launch_of, param_of},
+    launch,
     scalars::{DEPTH, loop_of},
     steps,
 };
 
 /// The interval that a scalar lies in.
 pub fn of_scalar(value: Value<'_, '_>) -> Interval {
-    within(value, DEPTH, Interval::SIZE)
+    within(value, DEPTH)
 }
 
-/// The interval that a scalar lies in, in a kernel whose clusters have `ctas` CTAs.
-pub fn of_scalar_in_cluster(value: Value<'_, '_>, ctas: i64) -> Interval {
-    let ranks = Interval {
-        least: 0,
-        most: ctas - 1,
-    };
-    within(value, DEPTH, ranks)
-}
-
-fn within(value: Value<'_, '_>, depth: usize, ranks: Interval) -> Interval {
+fn within(value: Value<'_, '_>, depth: usize) -> Interval {
     let Some(depth) = depth.checked_sub(1) else {
         return Interval::ANY;
     };
     let Some(op) = definition(value) else {
-        let of_argument = of_induction_variable(value, depth, ranks)
-            .or_else(|| of_drawn_tile(value, depth, ranks))
+        let of_argument = of_induction_variable(value, depth)
+            .or_else(|| of_drawn_tile(value, depth))
             .or_else(|| of_parameter(value));
         return of_argument.unwrap_or(Interval::ANY);
     };
     let operand = |index| {
         op.operand(index)
-            .map_or(Interval::ANY, |operand| within(operand, depth, ranks))
+            .map_or(Interval::ANY, |operand| within(operand, depth))
     };
     match op_name(op) {
         "arith.constant" => constant(value).map_or(Interval::ANY, Interval::exactly),
@@ -77,7 +69,13 @@ fn within(value: Value<'_, '_>, depth: usize, ranks: Interval) -> Interval {
             narrow if narrow.least >= 0 => narrow,
             _ => Interval::SIZE,
         },
-        ClusterRankOp::NAME => ranks,
+        ClusterRankOp::NAME => match walk::enclosing(op, "gpu.func") {
+            Some(kernel) => Interval {
+                least: 0,
+                most: launch::ctas_of_cluster(kernel) - 1,
+            },
+            None => Interval::SIZE,
+        },
         "gpu.block_id" | "nvvm.read.ptx.sreg.ctaid.x" => Interval {
             least: 0,
             // Along y and z a grid is smaller.
@@ -96,9 +94,9 @@ fn within(value: Value<'_, '_>, depth: usize, ranks: Interval) -> Interval {
 
 /// The interval of the induction variable of `scf.for`: at least the lower bound, and below the upper one wherever the body
 /// runs.
-fn of_induction_variable(value: Value<'_, '_>, depth: usize, ranks: Interval) -> Option<Interval> {
+fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
     let of = loop_of(value)?;
-    let bound = |index| Some(within(of.operand(index).ok()?, depth, ranks));
+    let bound = |index| Some(within(of.operand(index).ok()?, depth));
     let (lower, upper, step) = (bound(0)?, bound(1)?, bound(2)?);
     (step.least > 0).then(|| Interval {
         least: lower.least,
@@ -108,7 +106,7 @@ fn of_induction_variable(value: Value<'_, '_>, depth: usize, ranks: Interval) ->
 
 /// The interval of a value with which each step of an `scf.while` begins, if the loop continues while this value is less than a
 /// bound (unsigned), as the number of a drawn tile is.
-fn of_drawn_tile(value: Value<'_, '_>, depth: usize, ranks: Interval) -> Option<Interval> {
+fn of_drawn_tile(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
     let number = BlockArgument::try_from(value).ok()?.argument_number();
     let of = owner(value).filter(|of| walk::has_name(*of, "scf.while"))?;
     let is_of_step = steps::body(of)
@@ -120,7 +118,7 @@ fn of_drawn_tile(value: Value<'_, '_>, depth: usize, ranks: Interval) -> Option<
     let is_below = walk::has_name(comparison, "arith.cmpi")
         && integer_of(comparison, "predicate") == Some(IntegerPredicate::UnsignedLess as i64)
         && comparison.operand(0).ok()? == condition.operand(1 + number).ok()?;
-    let bound = within(comparison.operand(1).ok()?, depth, ranks);
+    let bound = within(comparison.operand(1).ok()?, depth);
     (is_below && bound.least >= 0).then(|| Interval {
         least: 0,
         most: bound.plus(Interval::exactly(-1)).most,

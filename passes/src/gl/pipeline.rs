@@ -28,6 +28,7 @@ mod group_ring;
 mod groups;
 mod ring;
 mod shared_to_global;
+mod step_bounds;
 mod tile_copy;
 mod transfer;
 

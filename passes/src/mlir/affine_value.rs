@@ -1,11 +1,27 @@
-//! Affine expressions computed by ops on `index`.
+//! Affine expressions computed by ops on `index`, or by `affine.apply`.
 
 use melior::{
     Error,
-    ir::{AffineExpr, Type, Value},
+    ir::{AffineExpr, AffineMap, Type, Value},
 };
+use norma_dialects::affine_map_attribute;
 
 use super::{builder::Builder, linear_form::LinearForm};
+
+/// Builds an `affine.apply` of a map of one result, with the values of its dims and then of its symbols.
+pub fn apply<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    map: AffineMap<'c>,
+    operands: &[Value<'c, 'a>],
+) -> Value<'c, 'a> {
+    let map = affine_map_attribute(map);
+    b.value_with(
+        "affine.apply",
+        operands,
+        Type::index(b.context()),
+        &[("map", map)],
+    )
+}
 
 /// Builds the value of an expression, with `dims` and `symbols` in the place of its dims and symbols. Dividends of quotients and remainders
 /// must not be negative.

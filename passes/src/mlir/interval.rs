@@ -1,4 +1,4 @@
-//! Interval analysis: bounds of affine expressions from bounds of their symbols.
+//! Interval analysis: bounds of affine expressions from bounds of their dims and symbols.
 
 use melior::ir::AffineExpr;
 
@@ -36,10 +36,17 @@ impl Interval {
         (self.most != i64::MAX).then_some(self.most)
     }
 
-    /// Bounds `expression`, given the bounds `symbols(i)` of symbol `i`; dims are unbounded.
-    pub fn of(expression: AffineExpr<'_>, symbols: &impl Fn(usize) -> Self) -> Self {
+    /// Bounds `expression`, given the bounds `dims(i)` of dim `i` and `symbols(i)` of symbol `i`.
+    pub fn of(
+        expression: AffineExpr<'_>,
+        dims: &impl Fn(usize) -> Self,
+        symbols: &impl Fn(usize) -> Self,
+    ) -> Self {
         if expression.is_constant() {
             return Self::exactly(expression.constant_value());
+        }
+        if expression.is_dim() {
+            return dims(expression.dim_position());
         }
         if expression.is_symbol() {
             return symbols(expression.symbol_position());
@@ -48,8 +55,8 @@ impl Interval {
             return Self::ANY;
         }
         let (lhs, rhs) = (
-            Self::of(expression.lhs(), symbols),
-            Self::of(expression.rhs(), symbols),
+            Self::of(expression.lhs(), dims, symbols),
+            Self::of(expression.rhs(), dims, symbols),
         );
         let divisor = (rhs.least == rhs.most && rhs.least > 0).then_some(rhs.least);
         if expression.is_add() {
@@ -190,6 +197,7 @@ mod tests {
             0 => Interval { least: 3, most: 9 },
             _ => Interval { least: 0, most: 5 },
         };
+        let of = |expression| Interval::of(expression, &|_| Interval::ANY, &within);
         let (a, b) = (symbol(0), symbol(1));
         type Value = fn(i64, i64) -> i64;
         let cases: [(AffineExpr<'_>, Value); 6] = [
@@ -208,10 +216,13 @@ mod tests {
                 least: values.clone().min().unwrap_or_default(),
                 most: values.max().unwrap_or_default(),
             };
-            assert_eq!(Interval::of(expression, &within), expected, "{expression}");
+            assert_eq!(of(expression), expected, "{expression}");
         }
-        let modulo = Interval::of(AffineExpr::modulo(a, constant(4)), &within);
+        let modulo = of(AffineExpr::modulo(a, constant(4)));
         assert_eq!(modulo, Interval { least: 0, most: 3 });
+        let sum = AffineExpr::dim(&context, 0) + b;
+        let of_both = Interval::of(sum, &|_| Interval { least: -2, most: 1 }, &within);
+        assert_eq!(of_both, Interval { least: -2, most: 6 });
     }
 
     /// Checked against every value of two numbers: the first from -3 to 4, the second from 1 to 5.
@@ -264,9 +275,16 @@ mod tests {
         let context = Context::new();
         let size = AffineExpr::symbol(&context, 0);
         let half = AffineExpr::ceil_div(size, AffineExpr::constant(&context, 2));
-        assert_eq!(Interval::of(half, &|_| Interval::SIZE).bound(), None);
         assert_eq!(
-            Interval::of(size + AffineExpr::constant(&context, 5), &|_| Interval::SIZE),
+            Interval::of(half, &|_| Interval::ANY, &|_| Interval::SIZE).bound(),
+            None
+        );
+        assert_eq!(
+            Interval::of(
+                size + AffineExpr::constant(&context, 5),
+                &|_| Interval::ANY,
+                &|_| Interval::SIZE
+            ),
             Interval {
                 least: 5,
                 most: i64::MAX

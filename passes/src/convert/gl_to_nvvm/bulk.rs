@@ -65,8 +65,8 @@ pub(super) fn load<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.tail_load`, which one thread executes. No fence orders it before later copies of the engine to the same memory: a buffer ends in
-/// the last step of a walk, behind which there are none.
+/// Lowers `gl.tail_load`, which one thread executes. No fence orders it before later copies of the engine to the same memory: a buffer ends
+/// in the last step of a walk, behind which there are none.
 pub(super) fn load_tail<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],

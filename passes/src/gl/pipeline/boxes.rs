@@ -9,15 +9,12 @@
 //! store. Whatever else a guard masks off of a load is not used; of a store it masks off nothing else.
 
 use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike};
-use norma_dialects::{
-    affine_map_attribute,
-    gl::{MemDescReshapeOp, TensorLoadOp, TensorMapOp, TensorMapType, TensorStoreOp},
-};
+use norma_dialects::gl::{MemDescReshapeOp, TensorLoadOp, TensorMapOp, TensorMapType, TensorStoreOp};
 use norma_targets::{BOX_ALIGNMENT, COPY_ENGINE_GRANULE, LONGEST_OF_BOX};
 
 use crate::{
     gl::{quotient_form::QuotientForm, shared_memory, tensor_maps},
-    mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types},
+    mlir::{affine_value, builder::Builder, diagnostic::Diagnostic, pass::PassError, types},
 };
 
 use super::{bulk::index_memory, tile_copy::TileCopy};
@@ -203,12 +200,7 @@ impl<'c: 'a, 'a> Boxes<'c, 'a> {
         for (axis, offset) in offsets.into_iter().enumerate() {
             let place = access.result(axis)?.compose(first) + AffineExpr::constant(context, offset);
             let map = AffineMap::new(context, indices.len(), 0, &[place]);
-            coordinates.push(b.value_with(
-                "affine.apply",
-                indices,
-                Type::index(context),
-                &[("map", affine_map_attribute(map))],
-            ));
+            coordinates.push(affine_value::apply(b, map, indices));
         }
         Ok(coordinates)
     }

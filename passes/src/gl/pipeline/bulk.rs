@@ -11,22 +11,16 @@ use melior::{
     Context,
     ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike},
 };
-use norma_dialects::{
-    affine_map_attribute,
-    gl::{BulkLoadOp, BulkStoreOp, MemDescIndexOp, TailLoadOp},
-};
+use norma_dialects::gl::{BulkLoadOp, BulkStoreOp, MemDescIndexOp, TailLoadOp};
 use norma_targets::COPY_ENGINE_GRANULE;
 
 use crate::{
     gcd::gcd,
-    gl::{access::address_divisor, divisibility, launch, quotient_form::QuotientForm, shared_memory},
-    mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types, walk},
+    gl::{access::address_divisor, divisibility, quotient_form::QuotientForm, shared_memory},
+    mlir::{affine_value, builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types},
 };
 
-use super::{
-    granules::{self, Surroundings},
-    tile_copy::TileCopy,
-};
+use super::{granules::Surroundings, step_bounds::StepBounds, tile_copy::TileCopy};
 
 /// The most bulk copies that one tile may take: each is an instruction of the thread that issues them.
 const MOST_COPIES: i64 = 64;
@@ -39,6 +33,7 @@ pub(super) struct Copies<'c, 'a> {
     first: usize,
     /// How guards shorten a run.
     limits: Vec<Limit<'c>>,
+    bounds: StepBounds,
     /// Whether the copies bring whole granules around what the guards admit, which begins or ends within granules.
     surroundings: Option<Surroundings<'c, 'a>>,
     element: Type<'c>,
@@ -55,10 +50,12 @@ struct Limit<'c> {
 }
 
 impl<'c: 'a, 'a> Copies<'c, 'a> {
+    /// The bulk copies of a tile in the steps that `bounds` describes.
+    ///
     /// # Errors
     ///
     /// Unsupported if the tile cannot be split into at most [`MOST_COPIES`] runs of multiples of 16 bytes.
-    pub fn of(copy: TileCopy<'c, 'a>) -> Result<Self, PassError<'c>> {
+    pub fn of(copy: TileCopy<'c, 'a>, bounds: StepBounds) -> Result<Self, PassError<'c>> {
         let location = copy.op.location();
         let unsupported = |message: String| Diagnostic::unsupported(location, message);
         let memory = shared_memory::type_of(copy.memory, copy.op)?;
@@ -125,6 +122,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             shape,
             first,
             limits,
+            bounds,
             element,
             element_bytes,
         };
@@ -140,13 +138,14 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
     fn check_heads(&self, heads: &[AffineExpr<'c>]) -> Result<(), PassError<'c>> {
         let location = self.copy.op.location();
         let context = context::of(location);
-        let (indices, limits) = (&self.copy.indices, &self.copy.limits);
         let admits_last_of = |granule: i64, head: AffineExpr<'c>, mut place: Vec<i64>| {
             let of_run = offsets(&self.shape[self.first..]).into_iter();
             let coordinates = of_run.zip(&self.shape[self.first..]);
             place.extend(coordinates.map(|(offset, extent)| (granule - 1) / offset % extent));
-            let value = self.at(context, head, &place, indices.len(), limits.len());
-            granules::interval_of(context, value, indices, limits, self.ctas_of_cluster()).most < 0
+            self.bounds
+                .of_expression(self.guard_at(context, head, &place))
+                .most
+                < 0
         };
         let granule = self.surroundings.as_ref().map(Surroundings::granule);
         let is_suitable = |head: &AffineExpr<'c>| {
@@ -240,18 +239,11 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
 
     /// How much of the run at `place` the guards admit in every step, heads apart.
     fn admitted(&self, context: &'c Context, place: &[i64]) -> Admitted {
-        let (indices, limits) = (&self.copy.indices, &self.copy.limits);
-        let last = [
-            place,
-            &self.shape[self.first..]
-                .iter()
-                .map(|extent| extent - 1)
-                .collect::<Vec<_>>(),
-        ]
-        .concat();
+        let mut last = place.to_vec();
+        last.extend(self.shape[self.first..].iter().map(|extent| extent - 1));
         let bounds_at = |limit: &Limit<'c>, place: &[i64]| {
-            let value = self.at(context, limit.value, place, indices.len(), limits.len());
-            granules::interval_of(context, value, indices, limits, self.ctas_of_cluster())
+            self.bounds
+                .of_expression(self.guard_at(context, limit.value, place))
         };
         if self.limits.iter().any(|limit| bounds_at(limit, place).least >= 0) {
             return Admitted::Nothing;
@@ -260,12 +252,6 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             true => Admitted::Whole,
             false => Admitted::Part,
         }
-    }
-
-    /// The CTAs of a cluster of the kernel.
-    fn ctas_of_cluster(&self) -> i64 {
-        let launch = walk::enclosing(self.copy.op, "gpu.func").and_then(launch::of);
-        launch.map_or(1, |launch| launch.cluster())
     }
 
     /// The coordinates of each run along the axes outside of runs.
@@ -416,15 +402,9 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         let mut count: Option<Value<'c, 'a>> = None;
         for limit in &self.limits {
             let step = limit.step.unwrap_or(self.run());
-            let value = self.at(b.context(), limit.value, place, indices.len(), limits.len())
-                * negative(b.location());
+            let value = self.guard_at(b.context(), limit.value, place) * negative(b.location());
             let map = AffineMap::new(b.context(), indices.len(), limits.len(), &[value]);
-            let room = b.value_with(
-                "affine.apply",
-                &operands,
-                index,
-                &[("map", affine_map_attribute(map))],
-            );
+            let room = affine_value::apply(b, map, &operands);
             let room = b.value("arith.maxsi", &[room, b.index(0)], index);
             let steps = b.value("arith.minsi", &[room, b.index(self.run() / step)], index);
             let elements = b.value("arith.muli", &[steps, b.index(step)], index);
@@ -434,6 +414,17 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             });
         }
         Ok(count)
+    }
+
+    /// A guard's value at a coordinate of the tile, over the indices and the limits.
+    fn guard_at(&self, context: &'c Context, value: AffineExpr<'c>, place: &[i64]) -> AffineExpr<'c> {
+        self.at(
+            context,
+            value,
+            place,
+            self.copy.indices.len(),
+            self.copy.limits.len(),
+        )
     }
 
     /// An expression over the indices, the tile's axes and the limits, at a coordinate of the tile; those that `place` lacks are 0.

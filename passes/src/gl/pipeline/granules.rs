@@ -5,16 +5,13 @@
 //! buffer, whose address is a multiple of the granule, unless the buffer ends within it. Of that one the admitted elements are
 //! loaded one by one.
 
-use melior::{
-    Context,
-    ir::{AffineExpr, AffineMap, Type, Value, ValueLike},
-};
-use norma_dialects::{affine_map_attribute, gl::CopyToSharedOp};
+use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike};
+use norma_dialects::gl::CopyToSharedOp;
 use norma_targets::COPY_ENGINE_GRANULE;
 
 use crate::{
-    gl::{access, bounds, divisibility},
-    mlir::{builder::Builder, interval::Interval, types},
+    gl::{access, divisibility},
+    mlir::{affine_value, builder::Builder, types},
 };
 
 use super::tile_copy::TileCopy;
@@ -65,8 +62,7 @@ impl<'c: 'a, 'a> Surroundings<'c, 'a> {
         let granule = constant(self.granule);
         let apply = |value: AffineExpr<'c>, operands: &[Value<'c, 'a>]| {
             let map = AffineMap::new(context, operands.len() - 1, 1, &[value]);
-            let map = affine_map_attribute(map);
-            b.value_with("affine.apply", operands, index, &[("map", map)])
+            affine_value::apply(b, map, operands)
         };
         let symbol = AffineExpr::symbol(context, 0);
         let held = apply(AffineExpr::ceil_div(symbol, granule) * granule, &[admitted]);
@@ -86,22 +82,4 @@ impl<'c: 'a, 'a> Surroundings<'c, 'a> {
         let copied = b.value("arith.minsi", &[held, room], index);
         b.value("arith.maxsi", &[copied, b.index(0)], index)
     }
-}
-
-/// The interval of an expression over `indices` as dims and `limits` as symbols, in clusters of `ctas` CTAs.
-pub(super) fn interval_of<'c>(
-    context: &'c Context,
-    expression: AffineExpr<'c>,
-    indices: &[Value<'_, '_>],
-    limits: &[Value<'_, '_>],
-    ctas: i64,
-) -> Interval {
-    let symbols = (0..indices.len()).map(|index| AffineExpr::symbol(context, limits.len() + index));
-    let symbols = symbols.collect::<Vec<_>>();
-    let map = AffineMap::new(context, 0, limits.len() + indices.len(), &symbols);
-    Interval::of(expression.compose(map), &|symbol| {
-        let of_index = || indices.get(symbol - limits.len());
-        let value = limits.get(symbol).or_else(of_index);
-        value.map_or(Interval::ANY, |value| bounds::of_scalar_in_cluster(*value, ctas))
-    })
 }

@@ -10,6 +10,7 @@ use super::{
     boxes::Boxes,
     bulk::{Copies, Part},
     ring::Issue,
+    step_bounds::StepBounds,
     tile_copy::TileCopy,
 };
 
@@ -35,7 +36,8 @@ impl<'c: 'a, 'a> Transfer<'c, 'a> {
     ) -> Result<Self, PassError<'c>> {
         match copy.engine {
             CopyEngine::Bulk => {
-                let copies = Copies::of(copy)?;
+                let bounds = StepBounds::of(indices, limits);
+                let copies = Copies::of(copy, bounds)?;
                 let parts = copies.parts(b, indices, limits)?;
                 Ok(Self::Runs(copies, parts))
             }

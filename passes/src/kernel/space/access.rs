@@ -249,7 +249,7 @@ impl<'c> Space<'c, '_> {
 
     /// The range of an expression over the kernel's sizes.
     pub fn bounds_of(&self, expression: AffineExpr<'c>) -> Interval {
-        Interval::of(expression, &|symbol| {
+        Interval::of(expression, &|_| Interval::ANY, &|symbol| {
             let (buffer, axis) = self.sizes[symbol];
             self.size_bounds(buffer, axis)
         })
