@@ -141,7 +141,7 @@ fn pairs_of_f32_are_found_quickly_on_a_target_that_has_them() {
     let nvvm = to(Level::Nvvm, &preset.source().unwrap(), &options).unwrap();
     options.from = Level::Nvvm;
     let ptx = to(Level::Ptx, &nvvm, &options).unwrap();
-    // Sums of squares are fused, so that there are fewer than products and sums.
+    // 122, since sums of squares are fused.
     let pairs = ptx.matches(".f32x2").count();
     assert!(pairs >= 115, "{pairs}");
     let seconds = || {

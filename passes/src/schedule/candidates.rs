@@ -25,6 +25,13 @@ use super::{
 /// The most elements of a dim that one thread holds: beyond 64 f32 registers occupancy falls to one CTA of 512 threads for
 /// each SM and spilling is near.
 const HELD_ELEMENTS_OF_DIM: u64 = 64;
+
+/// The most elements of a row, a vector's included, for which a thread of a cluster or of a walk has registers. RMSNorm over 131072 columns
+/// reaches 4127 GB/s with 128 elements in each of 1024 threads, in 168 registers, and 4062 in a loop; softmax over 151936 columns, from
+/// shared memory, 3930 and 3805 (docs/measurements/choices-h200.md). LayerNorm over 49152 columns reaches 2961 GB/s with 128 elements in
+/// each of 512 threads, and 2908 at best with 64 (H100); over 33333 columns, 72 of 128 of which are there, 3242 in clusters of two, and
+/// 2860 at best with 64 (H200).
+const MOST_HELD_ELEMENTS: u64 = 128;
 /// Accesses of a looped dim that one thread makes in a step: bytes in flight want several, registers few.
 const ACCESSES_PER_STEP: [u64; 4] = [1, 2, 4, 8];
 /// Points of the second dim that one thread takes.
@@ -249,6 +256,12 @@ fn registers_along(dim: &Dim, tile: Extent) -> Vec<u64> {
         registers.push(1);
     }
     registers
+}
+
+/// Returns the register factor that holds all of the first dim in [`MOST_HELD_ELEMENTS`]; `None` if it takes fewer or more.
+fn longest_along(dim: &Dim, tile: Extent) -> Option<u64> {
+    let whole = dim.extent.div_ceil(tile.points()).next_power_of_two();
+    (whole * tile.vector == MOST_HELD_ELEMENTS).then_some(whole)
 }
 
 /// Returns the register factors to try along the second dim, along which `warps` warps lie. Two rows for each thread gain 3% at 128

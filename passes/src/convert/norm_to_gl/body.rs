@@ -54,6 +54,11 @@ fn set_of(guards: &[usize]) -> Guards {
     known.fold(0, |guards, guard| guards | 1 << guard)
 }
 
+/// Whether a guard is in a set.
+fn is_in(guards: Guards, guard: usize) -> bool {
+    guard < Guards::BITS as usize && guards >> guard & 1 == 1
+}
+
 /// A translated value.
 #[derive(Clone, Copy)]
 struct Translated<'c, 'a> {

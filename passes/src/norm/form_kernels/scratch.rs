@@ -4,12 +4,14 @@
 //! the sizes of the compute's inputs, which the host function evaluates before the launch.
 
 use melior::ir::{AffineExpr, AffineMap, Type, ValueLike, operation::OperationLike};
-use norma_dialects::{affine_map_attribute, attributes::scratch::ALIGNMENT, norm::ComputeOp};
+use norma_dialects::{attributes::scratch::ALIGNMENT, norm::ComputeOp};
 
 use super::Buffer;
 use crate::{
     kernel::{compute, scratch},
-    mlir::{builder::Builder, diagnostic::Diagnostic, interval::Interval, pass::PassError, types},
+    mlir::{
+        affine_value, builder::Builder, diagnostic::Diagnostic, interval::Interval, pass::PassError, types,
+    },
 };
 
 /// The memory of one result.
@@ -83,7 +85,10 @@ impl<'c> Scratch<'c> {
         b: &Builder<'c, 'a>,
         inputs: &[Buffer<'c, 'a>],
         name: &str,
-    ) -> Result<Buffer<'c, 'a>, PassError<'c>> {
+    ) -> Result<Buffer<'c, 'a>, PassError<'c>>
+    where
+        'c: 'a,
+    {
         let context = b.context();
         let index = Type::index(context);
         let mut operands = Vec::new();
@@ -99,7 +104,7 @@ impl<'c> Scratch<'c> {
                     index,
                 )
             };
-            let reached = Interval::of(*extent, &|symbol| {
+            let reached = Interval::of(*extent, &|_| Interval::ANY, &|symbol| {
                 let (buffer, of) = self.sizes[symbol];
                 inputs[buffer].bounds.get(of).copied().unwrap_or(Interval::SIZE)
             });
@@ -112,8 +117,7 @@ impl<'c> Scratch<'c> {
             } else {
                 let map = AffineMap::new(context, 0, self.sizes.len(), &[*extent]);
                 let sizes = (0..self.sizes.len()).map(size).collect::<Vec<_>>();
-                let map = [("map", affine_map_attribute(map))];
-                operands.push(b.value_with("affine.apply", &sizes, index, &map));
+                operands.push(affine_value::apply(b, map, &sizes));
             }
         }
         Ok(Buffer {

@@ -143,18 +143,22 @@ fn around<'c: 'a, 'a>(
 /// and takes no division where the number is known.
 fn mean<'c: 'a, 'a>(b: &Builder<'c, 'a>, sum: Value<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {
     let ty = sum.r#type();
-    let reciprocal = b.value("arith.divf", &[b.float(ty, 1.0), at_least_one(b, count)], ty);
-    b.value("arith.mulf", &[sum, reciprocal], ty)
+    b.value("arith.mulf", &[sum, reciprocal(b, count)], ty)
 }
 
 /// The reciprocal of a number of elements; 1 if there are none.
-fn approximate_reciprocal<'c: 'a, 'a>(b: &Builder<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {
+fn reciprocal<'c: 'a, 'a>(b: &Builder<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {
     let ty = count.r#type();
-    let reciprocal = b.value("arith.divf", &[b.float(ty, 1.0), at_least_one(b, count)], ty);
-    if let Some(division) = definition(reciprocal).filter(|_| types::is_f32(ty)) {
+    b.value("arith.divf", &[b.float(ty, 1.0), at_least_one(b, count)], ty)
+}
+
+/// As [`reciprocal`], but off by up to 2 ulp in f32.
+fn approximate_reciprocal<'c: 'a, 'a>(b: &Builder<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {
+    let exact = reciprocal(b, count);
+    if let Some(division) = definition(exact).filter(|_| types::is_f32(exact.r#type())) {
         fast_math::set_flags(b, division, &[RECIPROCAL]);
     }
-    reciprocal
+    exact
 }
 
 fn at_least_one<'c: 'a, 'a>(b: &Builder<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {

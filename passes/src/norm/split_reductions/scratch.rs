@@ -5,14 +5,13 @@ use melior::{
     ir::{AffineExpr, AffineMap, OperationRef, Type, Value, ValueLike, operation::OperationLike},
 };
 use norma_dialects::{
-    affine_map_attribute,
     attributes::scratch,
     norm::{KernelOp, ReadOp, WriteOp},
 };
 
 use crate::{
     kernel::{scratch::allocate, signature::add_buffer, space::Space},
-    mlir::{builder::Builder, pass::PassError, types, walk},
+    mlir::{affine_value, builder::Builder, pass::PassError, types, walk},
 };
 
 /// The scratch of one value of a kernel: an element for each point of some dims.
@@ -92,12 +91,7 @@ impl<'c: 'a, 'a> Scratch<'c> {
                 })
                 .collect::<Vec<_>>();
             let map = AffineMap::new(context, 0, sizes.len(), &[*extent]);
-            operands.push(b.value_with(
-                "affine.apply",
-                &sizes,
-                index,
-                &[("map", affine_map_attribute(map))],
-            ));
+            operands.push(affine_value::apply(b, map, &sizes));
         }
         Ok(allocate(b, self.memref()?, &operands, name))
     }

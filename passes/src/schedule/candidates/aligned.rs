@@ -12,16 +12,13 @@ use super::{
         mapping::{Factor, Mapping},
         rings,
     },
-    Extent, add_mappings, powers, registers_along,
+    Extent, add_mappings, longest_along, powers, registers_along,
     variants::push_held,
 };
 
 /// Rows of one thread where tiles are aligned: rows of the same alignment share the reads that do not vary by row.
 const ALIGNED_ROWS: [u64; 3] = [1, 2, 4];
 
-/// Elements of a row in the registers of one thread, as far as they are there, besides those that other schedules try: LayerNorm over 33333
-/// columns, 72 of 128 of which are, reaches 3242 GB/s in clusters of two, and 2860 at best with 64 (H200).
-const HELD_ELEMENTS: u64 = 128;
 /// CTAs on each SM in walks over rows.
 const WALKS_PER_SM: [u64; 4] = [1, 2, 3, 4];
 /// The fewest reads that all rows share and that are aligned differently, for which a walk of single CTAs pays. RMSNorm over 10001 and 16385
@@ -74,8 +71,7 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
             ..Extent::ONE
         };
         let dim = &reaching.dims[first];
-        let whole = dim.extent.div_ceil(along.points()).next_power_of_two();
-        let longest = (whole * vector == HELD_ELEMENTS).then_some(whole);
+        let longest = longest_along(dim, along);
         for registers in registers_along(dim, along).into_iter().chain(longest) {
             let mut tile = vec![Extent::ONE; facts.dims.len()];
             tile[first] = Extent { registers, ..along };
@@ -121,10 +117,10 @@ fn cooperating(target: &Target) -> impl Iterator<Item = (u64, u64)> {
 }
 
 /// Returns the walks over rows of which a CTA or a cluster holds one, and brings the next ones meanwhile: a CTA loads the next row ahead, and
-/// rings bring several where rows can be copied. The rows of a CTA are multiples of `period` apart and begin alike, so that what all rows share is aligned to them, and
-/// extended, once. LayerNorm over 5125, 10001 and 16385 columns reaches 3566, 3617 and 3533 GB/s by walks that load ahead, and 2876, 2993
-/// and 2541 at best by a CTA for each row; over 33333, 50257 and 100001 columns 3224, 3272 and 2861 by clusters with rings, and 2503, 2470
-/// and 1757 by a CTA for each row (H200).
+/// rings bring several where rows can be copied. The rows of a CTA are multiples of `period` apart and begin alike, so that what all rows
+/// share is aligned to them, and extended, once. LayerNorm over 5125, 10001 and 16385 columns reaches 3566, 3617 and 3533 GB/s by walks that
+/// load ahead, and 2876, 2993 and 2541 at best by a CTA for each row; over 33333, 50257 and 100001 columns 3224, 3272 and 2861 by clusters
+/// with rings, and 2503, 2470 and 1757 by a CTA for each row (H200).
 fn walks(
     facts: &Facts,
     target: &Target,

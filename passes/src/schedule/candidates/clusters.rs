@@ -5,7 +5,8 @@ use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
     super::{cluster_room, facts::Facts, mapping::Mapping, rings, rows_in_shared_memory},
-    ACCESSES_PER_STEP, Extent, add_mappings, next_dim_of_run, persistent, powers, registers_along,
+    ACCESSES_PER_STEP, Extent, add_mappings, longest_along, next_dim_of_run, persistent, powers,
+    registers_along,
     variants::prefetching,
 };
 
@@ -13,12 +14,6 @@ use super::{
 /// with two CTAs on an SM, and 2440 with four; over 12288 columns 3988 with two and 2565 with three; over 16384 columns 3578 with
 /// one and 985 with three. Where they hold their rows, over 10001 columns, 2526 with two, and 2362 with one that loads ahead (H100).
 const WALKS_PER_SM: [u64; 2] = [1, 2];
-
-/// Elements of a row that one thread holds in a cluster, besides those that rows of one CTA try. RMSNorm over 131072 columns reaches
-/// 4127 GB/s with 128 elements in each of 1024 threads, in 168 registers, and 4062 in a loop; softmax over 151936 columns, from shared
-/// memory, 3930 and 3805 (docs/measurements/choices-h200.md). LayerNorm over 49152 columns reaches 2961 GB/s with 128 elements in each
-/// of 512 threads, and 2908 at best with 64 (H100).
-const HELD_ELEMENTS: u64 = 128;
 
 /// The levels at which reductions of a row that a cluster holds are merged: one exchange between CTAs and one between warps instead of
 /// one for each reduction. LayerNorm over 49152 columns reaches 2959 GB/s so and 2888 at best with two exchanges, over 65536 columns 2856
@@ -73,9 +68,10 @@ fn along_row(
     if along.points() > dim.extent.next_power_of_two() {
         return;
     }
-    let whole = dim.extent.div_ceil(along.points()).next_power_of_two();
-    let whole = (whole * along.vector == HELD_ELEMENTS).then_some(whole);
-    for registers in registers_along(dim, along).into_iter().chain(whole) {
+    for registers in registers_along(dim, along)
+        .into_iter()
+        .chain(longest_along(dim, along))
+    {
         let mut tile = within.to_vec();
         tile[first] = Extent { registers, ..along };
         let mut mappings = Vec::new();

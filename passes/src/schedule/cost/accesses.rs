@@ -96,7 +96,7 @@ fn late_elements(candidate: &Candidate<'_>) -> f64 {
 
 /// Aligned rows: the ends of rows, which are accessed element by element, and reads that are aligned differently from the tile,
 /// counted once for the rows of a thread that share them. The instructions of both count as such. Rings have a loss of their own
-/// ([`SHARED_COPIES`]).
+/// ([`ODD_RING_COPIES`]).
 pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let Mapped { facts, dims, .. } = mapped;

@@ -135,16 +135,12 @@ impl<'a> Mapped<'a> {
     /// Whether CTAs walk over rows that they hold in registers, load each a step ahead, and carry no sums over the rows. What all rows share
     /// is in registers before the walk.
     pub(super) fn loads_rows_ahead(&self) -> bool {
-        let mut reductions = self.facts.reductions.iter();
-        self.overlaps_steps() && !self.is_ringed() && !reductions.any(|reduction| self.is_carried(reduction))
+        self.overlaps_steps() && !self.is_ringed() && !self.carries_sums()
     }
 
     /// Whether CTAs walk through rings, carry no sums over the rows, and have fixed shares of them.
     pub(super) fn shares_out_rings(&self) -> bool {
-        let mut reductions = self.facts.reductions.iter();
-        self.walks_through_rings()
-            && self.mapping.hand_out == HandOut::Static
-            && !reductions.any(|reduction| self.is_carried(reduction))
+        self.walks_through_rings() && self.mapping.hand_out == HandOut::Static && !self.carries_sums()
     }
 
     /// Whether no step of a walk changes what an access moves.
@@ -239,6 +235,12 @@ impl<'a> Mapped<'a> {
     /// Whether a reduction ranges over a dim that is walked in a loop.
     pub(super) fn is_carried(&self, reduction: &Reduction) -> bool {
         (0..self.dims.len()).any(|dim| reduction.over[dim] && self.dims[dim].is_looped)
+    }
+
+    /// Whether a walk carries results of reductions over its steps.
+    pub(super) fn carries_sums(&self) -> bool {
+        let mut reductions = self.facts.reductions.iter();
+        reductions.any(|reduction| self.is_carried(reduction))
     }
 
     /// Whether a reduction is computed in the loop of the one that it follows.

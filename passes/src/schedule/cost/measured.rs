@@ -134,11 +134,11 @@ pub const ROW_AHEAD_US: f64 = 0.36;
 /// of LayerNorm and RMSNorm over 3001 to 131073 columns, with a root mean square error of 5%, but for the copies: 15% fits these schedules,
 /// and with 23% the choice between them and others, which the model expects to be slower than they are, loses least
 /// (docs/measurements/odd-rings.md).
-pub const SHARED_STEP_US: f64 = 0.4;
-pub const SHARED_EXCHANGE_US: f64 = 0.15;
-pub const SHARED_ISSUE: f64 = 1.0;
-pub const SHARED_COPIES: f64 = 23.0;
-pub const SHARED_POWER: i32 = 6;
+pub const ODD_RING_STEP_US: f64 = 0.4;
+pub const ODD_RING_EXCHANGE_US: f64 = 0.15;
+pub const ODD_RING_ISSUE: f64 = 1.0;
+pub const ODD_RING_COPIES: f64 = 23.0;
+pub const ODD_RING_POWER: i32 = 6;
 /// The share that a walk through a ring takes of the time that [`ISSUE_PER_SM`] gives for its instructions.
 pub const RING_ISSUE: f64 = 0.38;
 /// The power of the p-norm of the times of bytes, instructions and waiting, of which the longest decides.

@@ -17,14 +17,10 @@ pub(super) fn least(mapped: &Mapped<'_>) -> u64 {
 /// Few registers: values that are loaded or computed again because a thread has fewer registers than it is expected to take. Where sums are
 /// carried over a walk, what producers hand over does not count: with it handed-over registers would be chosen where they gain nothing.
 pub(super) fn few_registers(candidate: &Candidate<'_>) -> f64 {
-    let mapping = candidate.mapped.mapping;
-    let facts = candidate.mapped.facts;
-    let carries_sums = facts
-        .reductions
-        .iter()
-        .any(|reduction| candidate.mapped.is_carried(reduction));
-    let threads = candidate.mapped.all_threads() * candidate.resident;
-    let available = match mapping.producer_registers > 0 && !carries_sums {
+    let mapped = &candidate.mapped;
+    let mapping = mapped.mapping;
+    let threads = mapped.all_threads() * candidate.resident;
+    let available = match mapping.producer_registers > 0 && !mapped.carries_sums() {
         true => handed_over::given(mapping, candidate.resident) as f64,
         false => u64::from(candidate.target.registers_per_sm) as f64 / threads as f64,
     };

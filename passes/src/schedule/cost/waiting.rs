@@ -79,19 +79,19 @@ fn rows_ahead(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Lifetimes of a walk through rings whose rows are shared out and that carries no sums: in a step the instructions of all CTAs on an SM are
-/// issued, behind [`SHARED_STEP_US`], which CTAs hide from each other, and [`SHARED_EXCHANGE_US`] for each exchange between CTAs. Copies lose
-/// [`SHARED_COPIES`] meanwhile.
+/// issued, behind [`ODD_RING_STEP_US`], which CTAs hide from each other, and [`ODD_RING_EXCHANGE_US`] for each exchange between CTAs. Copies
+/// lose [`ODD_RING_COPIES`] meanwhile.
 fn shared_out_steps(candidate: &Candidate<'_>) -> f64 {
     let resident = candidate.resident_now();
     let waves = candidate.waves().max(1.0).ceil();
-    let exchanges_us = rounds::between_ctas(&candidate.mapped) * SHARED_EXCHANGE_US * resident.sqrt();
-    let waited_us = candidate.mapped.steps() * SHARED_STEP_US / resident + exchanges_us;
+    let exchanges_us = rounds::between_ctas(&candidate.mapped) * ODD_RING_EXCHANGE_US * resident.sqrt();
+    let waited_us = candidate.mapped.steps() * ODD_RING_STEP_US / resident + exchanges_us;
     // SMs that have fewer CTAs than others issue less.
     let filled = (candidate.mapped.ctas() / (resident * candidate.sms())).min(1.0);
-    let issue_us = SHARED_ISSUE * candidate.all_issue_us() * candidate.busy() / filled;
+    let issue_us = ODD_RING_ISSUE * candidate.all_issue_us() * candidate.busy() / filled;
     let share = (issue_us + waves * waited_us) / candidate.ideal_us();
-    let bytes = 1.0 + SHARED_COPIES / 100.0;
-    bytes * longer(&[share / bytes], SHARED_POWER) + SHARED_COPIES
+    let bytes = 1.0 + ODD_RING_COPIES / 100.0;
+    bytes * longer(&[share / bytes], ODD_RING_POWER) + ODD_RING_COPIES
 }
 
 /// Lifetimes of a walk that holds its rows, loads none ahead, and has its SM alone. Behind the transfer of its rows, a step takes

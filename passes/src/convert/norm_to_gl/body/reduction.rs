@@ -29,7 +29,7 @@ use super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Carried, Guards, Translated,
+    Body, Carried, Guards, Translated, is_in,
 };
 
 /// Attributes of an op, with their names.
@@ -387,15 +387,13 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 let sides = &self.space.guards[*guard];
                 sides.iter().any(|side| side.is_function_of_dim(*dim))
             };
-            let zero_outside = operand.zero_outside & neutral;
-            let is_zero = *guard < Guards::BITS as usize && zero_outside >> guard & 1 == 1;
-            combined.iter().any(concerns) && !is_zero
+            combined.iter().any(concerns) && !is_in(operand.zero_outside & neutral, *guard)
         });
         if guards.is_empty() {
             return Ok(operand.value);
         }
-        let in_neutral = |guard: &usize| *guard < Guards::BITS as usize && neutral >> guard & 1 == 1;
-        let root = square_root(operand.value).filter(|_| guards.iter().all(in_neutral));
+        let takes_zeros = guards.iter().all(|guard| is_in(neutral, *guard));
+        let root = square_root(operand.value).filter(|_| takes_zeros);
         let other = match root {
             Some(_) => self.b.float(operand.element, 0.0),
             None => identity(self)?,
