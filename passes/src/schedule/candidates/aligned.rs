@@ -1,6 +1,6 @@
 //! Schedules with alignment peeling: tiles begin at aligned addresses in rows that begin anywhere.
 
-use norma_dialects::norm::Level;
+use norma_dialects::norm::{HandOut, Level};
 use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use crate::gcd::gcd;
@@ -25,6 +25,13 @@ const WALKS_PER_SM: [u64; 4] = [1, 2, 3, 4];
 /// columns, which has one, reaches 3976 and 3979 GB/s by a CTA for each row, and 3691 and 3629 by walks; of a sum over 10001 columns 3798
 /// and 3676; over 100001 columns 2862 by a CTA for each row, and 3391 in clusters of four that walk (H200).
 const FEWEST_SHIFTED: usize = 2;
+/// The most such reads of rows that clusters draw, and that begin differently, so that each step shifts the reads again. RMSNorm over 33333,
+/// 100001 and 200001 columns reaches 3816, 3795 and 3411 GB/s so, and 3583, 3545 and 2753 by fixed shares; softmax 3738 and 3514 over 70001
+/// and 100001, and 2992 and 2855 by a CTA for each row; LayerNorm, which has two such reads, 1746 over 100001 columns, and 2864 by fixed
+/// shares (H200).
+const MOST_SHIFTED_OF_DRAWN: usize = 1;
+/// CTAs on each SM of clusters that draw rows.
+const DRAWN_PER_SM: [u64; 3] = [1, 2, 3];
 /// The fewest rows of a CTA in such a walk.
 const FEWEST_STEPS: u64 = 4;
 
@@ -47,10 +54,11 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
         .filter(|dim| *dim != first && begins_elsewhere(*dim))
         .collect::<Vec<_>>();
     let is_shared = |access: &Access| access.uses[first] && rows.iter().any(|row| !access.uses[*row]);
-    let row = match rows[..] {
-        [row] if facts.accesses.iter().any(is_shared) && facts.dims[row].usage == Use::Kept => Some(row),
+    let counted = match rows[..] {
+        [row] if facts.dims[row].usage == Use::Kept => Some(row),
         _ => None,
     };
+    let row = counted.filter(|_| facts.accesses.iter().any(is_shared));
     let shifted = facts
         .accesses
         .iter()
@@ -86,6 +94,9 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
             let walked = row.filter(|_| shifted >= fewest);
             let walks = |row: usize| walks(facts, target, &whole, [row, first], period(row));
             all.extend(walked.into_iter().flat_map(walks));
+            if let Some(row) = counted.filter(|_| ctas > 1 && shifted <= MOST_SHIFTED_OF_DRAWN) {
+                all.extend(drawn(facts, target, &whole, [row, first]));
+            }
             // Clusters, and threads that hold so much, hold rows in walks alone.
             if ctas > 1 || Some(registers) == longest {
                 continue;
@@ -153,6 +164,34 @@ fn walks(
                 walk.stages = 2;
                 all.push(walk);
             }
+        }
+    }
+    all
+}
+
+/// Returns the walks of clusters of which each holds one row, and draws its next ones, which rings bring meanwhile.
+fn drawn(facts: &Facts, target: &Target, mappings: &[Mapping], [row, first]: [usize; 2]) -> Vec<Mapping> {
+    let mut all = Vec::new();
+    let whole = mappings.iter().filter(|mapping| {
+        let holds_one = mapping.spread[row] == [Factor::rest(Level::Grid)];
+        mapping.looped_dims() == 0 && !mapping.early_reads && holds_one
+    });
+    for mapping in whole {
+        for per_sm in DRAWN_PER_SM {
+            let clusters = cluster_room::resident(target, mapping.ctas_per_cluster().unsigned_abs(), per_sm);
+            if facts.dims[row].extent < FEWEST_STEPS * clusters {
+                continue;
+            }
+            let mut walk = mapping.clone();
+            walk.spread[row] = vec![
+                Factor::rest(Level::Loop),
+                Factor::new(Level::Grid, clusters as i64),
+            ];
+            walk.aligned_dim = Some(first);
+            walk.min_ctas_per_sm = per_sm as i64;
+            walk.hand_out = HandOut::Dynamic;
+            let ringed = rings::ringed(facts, &walk, target);
+            all.extend(ringed.filter(|ringed| ringed.producer_warps > 0));
         }
     }
     all

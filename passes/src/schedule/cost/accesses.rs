@@ -100,7 +100,11 @@ fn late_elements(candidate: &Candidate<'_>) -> f64 {
 pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let Mapped { facts, dims, .. } = mapped;
-    let Some(aligned) = mapped.mapping.aligned_dim.filter(|_| !mapped.shares_out_rings()) else {
+    let Some(aligned) = mapped
+        .mapping
+        .aligned_dim
+        .filter(|_| !mapped.walks_odd_rows_through_rings())
+    else {
         return 0.0;
     };
     let reads = facts.accesses.iter();

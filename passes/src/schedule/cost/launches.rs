@@ -32,10 +32,10 @@ pub(super) fn cta_launches(candidate: &Candidate<'_>) -> f64 {
 /// Idle SMs: fewer CTAs than SMs that have room for them, in per cent of a copy's time. The others move the bytes of SMs that have no room
 /// for a cluster: LayerNorm over 65536 columns reaches 3977 GB/s by 30 persistent clusters of four, on 120 of 132 SMs (H200).
 ///
-/// In walks through rings whose rows are shared out, each SM that has CTAs moves more bytes in their place, until its instructions take
+/// In walks through rings over rows that begin anywhere, each SM that has CTAs moves more bytes in their place, until its instructions take
 /// longer: LayerNorm over 100001 columns reaches 2861 GB/s on 96 SMs.
 pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
-    if candidate.mapped.shares_out_rings() {
+    if candidate.mapped.walks_odd_rows_through_rings() {
         return 0.0;
     }
     100.0 * (candidate.room(1) / candidate.mapped.ctas() - 1.0).max(0.0)

@@ -138,13 +138,21 @@ impl<'a> Mapped<'a> {
         self.overlaps_steps() && !self.is_ringed() && !self.carries_sums()
     }
 
-    /// Whether CTAs walk through rings, carry no sums over the rows, and have fixed shares of them.
-    pub(super) fn shares_out_rings(&self) -> bool {
-        self.walks_through_rings() && self.mapping.hand_out == HandOut::Static && !self.carries_sums()
+    /// Whether CTAs walk through rings over rows that begin anywhere, and carry no sums over them.
+    pub(super) fn walks_odd_rows_through_rings(&self) -> bool {
+        self.walks_through_rings() && self.mapping.aligned_dim.is_some() && !self.carries_sums()
     }
 
-    /// Whether no step of a walk changes what an access moves.
+    /// Whether no step of a walk changes what an access moves. Rows that are drawn begin at different places, to which what they share is
+    /// aligned again.
     pub(super) fn is_same_in_all_steps(&self, access: &Access) -> bool {
+        let aligned = self
+            .mapping
+            .aligned_dim
+            .filter(|_| self.mapping.hand_out == HandOut::Dynamic);
+        if aligned.is_some_and(|aligned| access.uses[aligned]) {
+            return false;
+        }
         let looped = self.dims.iter().zip(&access.uses);
         self.reduces_in_steps() && looped.filter(|(dim, _)| dim.is_looped).all(|(_, uses)| !uses)
     }

@@ -28,8 +28,8 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     if mapped.loads_rows_ahead() {
         return rows_ahead(candidate);
     }
-    if mapped.shares_out_rings() {
-        return shared_out_steps(candidate);
+    if mapped.walks_odd_rows_through_rings() {
+        return steps_of_odd_rows(candidate);
     }
     if mapped.overlaps_steps() {
         return overlapped_steps(candidate);
@@ -78,10 +78,10 @@ fn rows_ahead(candidate: &Candidate<'_>) -> f64 {
     100.0 * waves * candidate.mapped.steps() * ROW_AHEAD_US / candidate.ideal_us()
 }
 
-/// Lifetimes of a walk through rings whose rows are shared out and that carries no sums: in a step the instructions of all CTAs on an SM are
-/// issued, behind [`ODD_RING_STEP_US`], which CTAs hide from each other, and [`ODD_RING_EXCHANGE_US`] for each exchange between CTAs. Copies
-/// lose [`ODD_RING_COPIES`] meanwhile.
-fn shared_out_steps(candidate: &Candidate<'_>) -> f64 {
+/// Lifetimes of a walk through rings over rows that begin anywhere that carries no sums: in a step the instructions of all CTAs on an SM are
+/// issued, behind [`ODD_RING_STEP_US`], which CTAs hide from each other, and [`ODD_RING_EXCHANGE_US`] for each exchange between CTAs. Copies lose
+/// [`ODD_RING_COPIES`] meanwhile, or [`DRAWN_RING_COPIES`].
+fn steps_of_odd_rows(candidate: &Candidate<'_>) -> f64 {
     let resident = candidate.resident_now();
     let waves = candidate.waves().max(1.0).ceil();
     let exchanges_us = rounds::between_ctas(&candidate.mapped) * ODD_RING_EXCHANGE_US * resident.sqrt();
@@ -90,8 +90,12 @@ fn shared_out_steps(candidate: &Candidate<'_>) -> f64 {
     let filled = (candidate.mapped.ctas() / (resident * candidate.sms())).min(1.0);
     let issue_us = ODD_RING_ISSUE * candidate.all_issue_us() * candidate.busy() / filled;
     let share = (issue_us + waves * waited_us) / candidate.ideal_us();
-    let bytes = 1.0 + ODD_RING_COPIES / 100.0;
-    bytes * longer(&[share / bytes], ODD_RING_POWER) + ODD_RING_COPIES
+    let copies = match candidate.mapped.mapping.hand_out {
+        HandOut::Static => ODD_RING_COPIES,
+        HandOut::Dynamic => DRAWN_RING_COPIES,
+    };
+    let bytes = 1.0 + copies / 100.0;
+    bytes * longer(&[share / bytes], ODD_RING_POWER) + copies
 }
 
 /// Lifetimes of a walk that holds its rows, loads none ahead, and has its SM alone. Behind the transfer of its rows, a step takes
