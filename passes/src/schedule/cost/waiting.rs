@@ -78,24 +78,35 @@ fn rows_ahead(candidate: &Candidate<'_>) -> f64 {
     100.0 * waves * candidate.mapped.steps() * ROW_AHEAD_US / candidate.ideal_us()
 }
 
-/// Lifetimes of a walk through rings over rows that begin anywhere that carries no sums: in a step the instructions of all CTAs on an SM are
-/// issued, behind [`ODD_RING_STEP_US`], which CTAs hide from each other, and [`ODD_RING_EXCHANGE_US`] for each exchange between CTAs. Copies lose
-/// [`ODD_RING_COPIES`] meanwhile, or [`DRAWN_RING_COPIES`].
+/// Lifetimes of a walk through rings that carries no sums, over rows that begin anywhere: in a step the instructions of all CTAs on an SM are
+/// issued, behind what CTAs wait for one another, and copies lose [`ODD_RING_COPIES`] or [`DRAWN_RING_COPIES`] meanwhile.
 fn steps_of_odd_rows(candidate: &Candidate<'_>) -> f64 {
     let resident = candidate.resident_now();
+    let mapping = candidate.mapped.mapping;
+    let exchanges = rounds::between_ctas(&candidate.mapped);
+    let (waited_us, copies, power) = match mapping.hand_out {
+        HandOut::Static => (
+            candidate.mapped.steps() * ODD_RING_STEP_US / resident
+                + exchanges * ODD_RING_EXCHANGE_US * resident.sqrt(),
+            ODD_RING_COPIES,
+            ODD_RING_POWER,
+        ),
+        HandOut::Dynamic => {
+            let exchange_us = DRAWN_RING_EXCHANGE_US * (mapping.ctas_per_cluster() as f64).sqrt().sqrt();
+            (
+                exchanges * exchange_us / resident,
+                DRAWN_RING_COPIES,
+                DRAWN_RING_POWER,
+            )
+        }
+    };
     let waves = candidate.waves().max(1.0).ceil();
-    let exchanges_us = rounds::between_ctas(&candidate.mapped) * ODD_RING_EXCHANGE_US * resident.sqrt();
-    let waited_us = candidate.mapped.steps() * ODD_RING_STEP_US / resident + exchanges_us;
     // SMs that have fewer CTAs than others issue less.
     let filled = (candidate.mapped.ctas() / (resident * candidate.sms())).min(1.0);
     let issue_us = ODD_RING_ISSUE * candidate.all_issue_us() * candidate.busy() / filled;
     let share = (issue_us + waves * waited_us) / candidate.ideal_us();
-    let copies = match candidate.mapped.mapping.hand_out {
-        HandOut::Static => ODD_RING_COPIES,
-        HandOut::Dynamic => DRAWN_RING_COPIES,
-    };
     let bytes = 1.0 + copies / 100.0;
-    bytes * longer(&[share / bytes], ODD_RING_POWER) + copies
+    bytes * longer(&[share / bytes], power) + copies
 }
 
 /// Lifetimes of a walk that holds its rows, loads none ahead, and has its SM alone. Behind the transfer of its rows, a step takes
