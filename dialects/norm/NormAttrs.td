@@ -162,7 +162,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     mask the elements before and behind the row. The leading access is, of those contiguous along the dim, the one that
     moves the most bytes. Accesses of the same strides are aligned with it; those of other strides are moved in smaller
     pieces. Rows of one CTA have to have the same alignment: with vectors of 8, `[grid, register(4), grid(8)]` gives a
-    CTA rows that are 8 apart.
+    CTA rows that are 8 apart. So have rows that one part of a `split` sums over, as in `[loop, split(128)]`.
 
     Constraints:
     - C1: at most one factor of a dim is without a size; sizes are at least 1, and powers of two where the level says so.

@@ -83,12 +83,36 @@ norm.kernel @nested(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n =
 
 // -----
 
-// expected-error @below {{unsupported: a split in a schedule with aligned_dim; supported: one or the other}}
+// expected-error @below {{unsupported: a split of dim 1, which is aligned_dim; supported: a split of another dim}}
 norm.kernel @aligned(%x: memref<?x65xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 65)
     schedule(#norm.schedule<spread = [[grid], [split(2), loop, lane(2), vector(8)]], aligned_dim = 1>) {
   %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
   %1 = norm.reduce add %0 over(%n) : bf16
   norm.write %1, %y[%m] : memref<?xbf16>
+}
+
+// -----
+
+// The rows of a part have to begin alike: with twelve parts every second one of its rows begins four elements later.
+// expected-error @below {{unsupported: aligned_dim = 1 where a reduction over rows keeps it; supported: reductions along it}}
+norm.kernel @parts_of_rows_that_begin_differently(%x: memref<?x65xbf16>, %y: memref<65xbf16>) space(%m = dim(%x, 0), %n = 65)
+    schedule(#norm.schedule<spread = [[loop, split(12)], [lane(16), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.reduce add %0 over(%m) : bf16
+  norm.write %1, %y[%n] : memref<65xbf16>
+}
+
+// -----
+
+// A result that is no sum over parts would be written by all of them, at different places of their tiles.
+// expected-error @below {{unsupported: aligned_dim = 1 where a result is the same for rows that begin differently; supported: results for each row}}
+norm.kernel @result_of_no_part(%x: memref<?x65xbf16>, %w: memref<65xbf16>, %y: memref<65xbf16>, %z: memref<65xbf16>)
+    space(%m = dim(%x, 0), %n = 65) schedule(#norm.schedule<spread = [[loop, split(8)], [lane(16), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.reduce add %0 over(%m) : bf16
+  norm.write %1, %y[%n] : memref<65xbf16>
+  %2 = norm.read %w[%n] : memref<65xbf16>
+  norm.write %2, %z[%n] : memref<65xbf16>
 }
 
 // -----

@@ -34,6 +34,20 @@ norm.kernel @sum_0(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 
 
 // -----
 
+// The part is a dim before the one along which tiles are aligned, and only the first kernel has such tiles.
+// CHECK-LABEL: norm.kernel @rows_that_begin_anywhere(
+// CHECK-SAME: spread = {{\[\[}}loop], [grid], [lane(16), vector(8)]], aligned_dim = 2>
+// CHECK-LABEL: norm.kernel @rows_that_begin_anywhere_finish(
+// CHECK-NOT: aligned_dim
+norm.kernel @rows_that_begin_anywhere(%x: memref<?x65xbf16>, %y: memref<65xbf16>) space(%m = dim(%x, 0), %n = 65)
+    schedule(#norm.schedule<spread = [[loop, split(8)], [lane(16), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.reduce add %0 over(%m) : bf16
+  norm.write %1, %y[%n] : memref<65xbf16>
+}
+
+// -----
+
 // Ops that do not depend on the reduction stay in the first kernel; those that do are in the second, which reads again what
 // they need.
 // CHECK-LABEL: norm.kernel @gradient(

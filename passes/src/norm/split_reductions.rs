@@ -108,10 +108,6 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
             return Ok(None);
         };
         let location = kernel.op().location();
-        if mapping.aligned_dim.is_some() {
-            let message = "a split in a schedule with aligned_dim; supported: one or the other";
-            return Err(Diagnostic::unsupported(location, message).into());
-        }
         let Some(parts) = mapping.spread[dim][factor].size else {
             let message = format!("a split of dim {dim} without a size; supported: a number of parts");
             return Err(Diagnostic::unsupported(location, message).into());
@@ -194,6 +190,14 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
     ) -> Result<Kept, PassError<'c>> {
         partials::leave(self.kernel, partials, part)?;
         let mut mapping = self.mapping.clone();
+        let more = factors.len() - 1;
+        mapping.aligned_dim = mapping.aligned_dim.map(|aligned| {
+            if aligned > self.dim {
+                aligned + more
+            } else {
+                aligned
+            }
+        });
         mapping.spread.splice(self.dim..=self.dim, factors);
         // The split factor of another dim, over which this kernel no longer reduces, only spreads it over CTAs.
         let space = Space::of(self.kernel)?;

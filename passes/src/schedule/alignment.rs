@@ -7,7 +7,7 @@
 //! change s. Only that dim's stride modulo the vector counts, and a part of a dim that adds such multiples does not count at all.
 
 use melior::ir::{AffineExpr, AffineMap};
-use norma_dialects::norm::DimRole;
+use norma_dialects::norm::{DimRole, ReduceOp};
 
 use super::{facts::Facts, reason::Reason};
 use crate::{
@@ -126,7 +126,8 @@ impl Alignment {
     }
 
     /// Refuses a reduction or scan that keeps the dim while it ranges over dims that shift it, an access that uses only a part of
-    /// the dim, for which there is no guard, and a write that does not vary over all dims that shift it.
+    /// the dim, for which there is no guard, and a write that does not vary over all dims that shift it. A reduction over a grid dim is
+    /// one over parts, each of which its CTA reduces for itself; what depends on it is written by another kernel.
     fn check_uses<'c>(
         &self,
         space: &Space<'c, '_>,
@@ -140,6 +141,7 @@ impl Alignment {
             parts.collect::<DimSet>()
         };
         let own = parts(self.dim);
+        let is_grid = |dim: &usize| new.dims[*dim].role == Some(DimRole::Grid);
         // For each reduction and scan the dims that it ranges over, and its results.
         let reductions = space.reductions().into_iter();
         let reductions = reductions.map(|reduce| (space.dims_reduced_by(reduce), reduce.results()));
@@ -150,7 +152,10 @@ impl Alignment {
                 .first()
                 .is_some_and(|result| space.dims_of(*result).contains(&self.dim))
                 && !over.contains(&self.dim);
-            let is_shifting = |old: &usize| !parts(*old).is_disjoint(shifting);
+            let is_shifting = |old: &usize| {
+                let mut parts = parts(*old).into_iter();
+                parts.any(|dim| shifting.contains(&dim) && !is_grid(&dim))
+            };
             if keeps && over.iter().any(is_shifting) {
                 return Err(Reason::unsupported(format!(
                     "aligned_dim = {} where a reduction over rows keeps it; supported: reductions along it",
@@ -158,6 +163,16 @@ impl Alignment {
                 )));
             }
         }
+        let waits_for_parts = |value| {
+            let waited = space.waits_for(value);
+            let mut reductions = waited
+                .iter()
+                .filter_map(|position| ReduceOp::from_op(space.ops[position]));
+            reductions.any(|reduce| {
+                let mut reduced = space.dims_reduced_by(reduce).into_iter();
+                reduced.any(|old| parts(old).iter().any(is_grid))
+            })
+        };
         for access in space.accesses().map_err(Reason::wrong)? {
             let used = (0..new.dims.len())
                 .filter(|dim| {
@@ -181,7 +196,7 @@ impl Alignment {
                     self.dim
                 )));
             }
-            if access.is_write && !used.is_superset(shifting) {
+            if access.is_write && !used.is_superset(shifting) && !waits_for_parts(access.value) {
                 return Err(Reason::unsupported(format!(
                     "aligned_dim = {} where a result is the same for rows that begin differently; supported: results \
                      for each row",

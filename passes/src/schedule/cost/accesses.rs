@@ -33,7 +33,7 @@ impl<'a> AccessUse<'a> {
     /// Returns the accesses of a kernel.
     pub(super) fn of(mapped: &Mapped<'a>) -> Vec<Self> {
         let of_access = |access: &'a Access| {
-            let sectors = SectorUse::of(access, &mapped.dims);
+            let sectors = SectorUse::of(access, &mapped.dims, mapped.reduces_in_steps());
             let is_run = mapped.takes_runs(access);
             let is_moved = is_run || sectors.is_moved(access.is_write);
             Self {

@@ -181,6 +181,15 @@ pub const RING_EXCHANGE_POWER: f64 = 0.76;
 /// one CTA in LayerNorm's gradient and 4% slower in RMSNorm's, which bounds the time from both sides.
 pub const RING_PAIR: i64 = 2;
 pub const RING_PAIR_EXCHANGE_US: f64 = 0.059;
+/// Of walks that carry sums over rows that begin anywhere, whose elements are masked: the share of the time that [`ISSUE_PER_SM`] gives for
+/// their instructions, the fewest warps with which an SM's schedulers always find one that can issue, the power of the p-norm of the times, and
+/// what an exchange between two CTAs adds, in microseconds for each CTA on an SM. By gradients of RMSNorm and LayerNorm over 1001 to 65537
+/// columns, 652 schedules: to what the choice among them loses. Walks that read elements one by one, which the model expects to be an eighth
+/// slower than they are, are among them, so that these are as well (docs/measurements/odd-rings.md).
+pub const ODD_SUMS_ISSUE: f64 = 0.72;
+pub const ODD_SUMS_ISSUING_WARPS: f64 = 8.0;
+pub const ODD_SUMS_POWER: i32 = 3;
+pub const ODD_SUMS_PAIR_EXCHANGE_US: f64 = 0.12;
 /// Launching a CTA, divided by its threads: fits CTAs of 128 and 256 threads for short rows.
 pub const LAUNCH: f64 = 80.0;
 /// Bytes that a CTA must read lest the launch of CTAs bound the kernel: rows of 512 columns in CTAs of one row each, 1 KB, reach

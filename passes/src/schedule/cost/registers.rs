@@ -1,6 +1,7 @@
 //! The registers of a thread, estimated from the values that it holds.
 
 use norma_dialects::norm::Level;
+use norma_targets::REGISTER_UNIT;
 
 use super::{super::facts::Access, candidate::Candidate, handed_over, mapped::Mapped, measured::*};
 
@@ -24,7 +25,13 @@ pub(super) fn few_registers(candidate: &Candidate<'_>) -> f64 {
         true => handed_over::given(mapping, candidate.resident) as f64,
         false => u64::from(candidate.target.registers_per_sm) as f64 / threads as f64,
     };
-    FEW_REGISTERS * (candidate.registers as f64 / available - 1.0).max(0.0)
+    // The assembler takes no more than there are, and does not tell how many more it would take for the step that is loaded ahead.
+    let takes_all = (candidate.registers + REGISTER_UNIT) as f64 > available;
+    let needed = match takes_all && mapped.reduces_in_steps() && mapping.prefetches() {
+        true => candidate.registers.max(estimate(mapped)),
+        false => candidate.registers,
+    };
+    FEW_REGISTERS * (needed as f64 / available - 1.0).max(0.0)
 }
 
 /// The registers for the elements of a step and of one that is loaded ahead.

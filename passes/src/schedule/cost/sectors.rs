@@ -18,8 +18,8 @@ pub(super) struct SectorUse {
     pub(super) request: f64,
     /// The share that the CTA uses while it holds a tile.
     pub(super) tile: f64,
-    /// Neighbouring bytes that are accessed together: by one request of a warp where a loop accesses others in between, else by a
-    /// CTA.
+    /// Neighbouring bytes that are accessed together: by one request of a warp where a loop accesses others in between and nothing holds the
+    /// CTA's warps in the same step, else by a CTA.
     pub(super) run: f64,
     /// Neighbouring bytes in one request of a warp.
     pub(super) run_of_request: f64,
@@ -40,7 +40,9 @@ struct Exchange {
 }
 
 impl SectorUse {
-    pub(super) fn of(access: &Access, dims: &[Spread]) -> Self {
+    /// Returns how `access` uses sectors of a tile that is spread over `dims`; `in_step` is whether the warps of a CTA wait for one another in
+    /// each step of its loops.
+    pub(super) fn of(access: &Access, dims: &[Spread], in_step: bool) -> Self {
         let share = |points: u64| {
             let bytes = (points * access.bytes) as f64;
             bytes / (SECTOR * (bytes / SECTOR).ceil())
@@ -95,7 +97,7 @@ impl SectorUse {
             exchange: Exchange::of(access, dims),
             run: if is_run_on {
                 RUN
-            } else if dims.iter().any(|dim| dim.is_looped) {
+            } else if !in_step && dims.iter().any(|dim| dim.is_looped) {
                 (of_request * access.bytes) as f64
             } else {
                 (of_tile * access.bytes) as f64

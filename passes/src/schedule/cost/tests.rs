@@ -278,20 +278,32 @@ fn walks_of_rows_too_wide_for_the_ring_of_one_cta_are_those_of_clusters() {
 }
 
 #[test]
-fn walks_over_rows_that_no_bulk_copy_takes_copy_by_thread_or_hold_their_rows() {
-    let of = |extent| {
-        best(&rms_norm_grad(16384, extent)).map(|(mapping, _)| (mapping.bring, mapping.producer_warps))
+fn walks_bring_rows_by_bulk_copies_wherever_they_begin_or_by_thread_or_hold_them() {
+    let of = |extent, target| {
+        let facts = rms_norm_grad(16384, extent);
+        let ranked = ranked(&facts, candidates(&facts, target), target, &Assembled::default());
+        let best = ranked.into_iter().next();
+        best.map(|(mapping, _)| (mapping.bring, mapping.producer_warps, mapping.looped_dims()))
     };
-    assert_eq!(of(4096), Some((CopyMechanism::Bulk, 1)));
-    assert_eq!(of(4092), Some((CopyMechanism::CpAsync, 0)));
-    assert_eq!(of(4095), Some((CopyMechanism::Load, 0)));
-    let held = best(&rms_norm_grad(16384, 4095)).map(|(mapping, _)| mapping.looped_dims());
-    assert_eq!(held, Some(1));
+    assert_eq!(of(4096, &SM_90A), Some((CopyMechanism::Bulk, 1, 1)));
+    assert_eq!(of(4092, &SM_90A), Some((CopyMechanism::CpAsync, 0, 1)));
+    assert_eq!(of(4095, &SM_90A), Some((CopyMechanism::Bulk, 1, 1)));
+    let Ok(ampere) = Target::parse("sm_80") else {
+        unreachable!("there is such a target")
+    };
+    assert_eq!(of(4092, ampere), Some((CopyMechanism::CpAsync, 0, 1)));
+    assert_eq!(of(4095, ampere), Some((CopyMechanism::Load, 0, 1)));
 }
 
 #[test]
 fn walks_that_hold_wide_rows_load_the_next_one_ahead_with_the_registers_there_are() {
-    let walk = |extent| best(&rms_norm_grad(16384, extent)).map(|(mapping, _)| mapping);
+    let walk = |extent| {
+        let facts = rms_norm_grad(16384, extent);
+        let mut held = candidates(&facts, &SM_90A);
+        held.retain(|mapping| mapping.keep.is_empty());
+        let ranked = ranked(&facts, held, &SM_90A, &Assembled::default());
+        ranked.into_iter().next().map(|(mapping, _)| mapping)
+    };
     let loads_ahead =
         |extent| walk(extent).map(|mapping| mapping.prefetches() && mapping.min_ctas_per_sm > 0);
     assert_eq!(loads_ahead(8001), Some(true));
@@ -465,6 +477,39 @@ fn rows_that_begin_anywhere_and_share_two_reads_are_walked_over_by_resident_ctas
     // With few rows there is nothing to walk over.
     two.dims[0].extent = 64;
     assert_eq!(walks(&two), []);
+}
+
+#[test]
+fn sums_over_rows_that_begin_anywhere_are_carried_by_walks_over_rows_that_begin_alike() {
+    let walks = |facts: &Facts| {
+        let mut all = candidates(facts, &SM_90A);
+        all.retain(|mapping| mapping.aligned_dim.is_some() && mapping.extent(Level::Split) > 1);
+        all
+    };
+    let period = |extent: u64| match extent % 8 {
+        0 => 1,
+        4 => 2,
+        2 | 6 => 4,
+        _ => 8,
+    };
+    for extent in [4095, 4094, 4092] {
+        let all = walks(&rms_norm_grad(16384, extent));
+        assert!(!all.is_empty());
+        for mapping in &all {
+            let [loops, parts] = mapping.spread[0][..] else {
+                unreachable!("{mapping} walks over rows")
+            };
+            assert_eq!((loops.level, parts.level), (Level::Loop, Level::Split));
+            assert!(
+                parts.size.is_some_and(|parts| parts % period(extent) == 0),
+                "{mapping}"
+            );
+            assert!(mapping.producer_warps > 0, "{mapping}");
+        }
+    }
+    // Rows that all begin at aligned places need no shift, and few rows no walk.
+    assert_eq!(walks(&rms_norm_grad(16384, 4096)), []);
+    assert_eq!(walks(&rms_norm_grad(16, 4095)), []);
 }
 
 #[test]
@@ -719,7 +764,7 @@ fn pieces_of_lines_take_as_long_as_measured() {
         let block = vec![Factor::new(Level::Register, 32)];
         let dims = spreads(&facts, &Mapping::new(vec![rows, blocks, block]));
         let cycles = facts.accesses.iter().map(|access| {
-            let sectors = SectorUse::of(access, &dims);
+            let sectors = SectorUse::of(access, &dims, false);
             access.total_bytes(&facts.dims) * sectors.l2_cycles(access.is_write, false)
         });
         // Each SM issues its share.
@@ -745,10 +790,11 @@ fn runs_go_on_along_the_dim_behind() {
     let beside = SectorUse::of(
         &values,
         &spread(&[Factor::rest(Level::Grid), Factor::new(Level::Lane, 8)]),
+        false,
     );
     assert_eq!((beside.request, beside.tile, beside.run), (1.0, 1.0, RUN));
     let narrow = access(0, true, 1, &[8192, 64, 1], 8);
-    let apart = SectorUse::of(&narrow, &spread(&[Factor::new(Level::Loop, 256)]));
+    let apart = SectorUse::of(&narrow, &spread(&[Factor::new(Level::Loop, 256)]), false);
     assert_eq!(apart.run, 32.0);
 }
 

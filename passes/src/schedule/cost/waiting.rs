@@ -69,7 +69,11 @@ fn overlapped_steps(candidate: &Candidate<'_>) -> f64 {
     let of_cta_us = candidate.mapped.steps() * step_us / groups + exchanges_of_walk_us(candidate);
     let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / (resident * groups);
     let ideal_us = candidate.ideal_us();
-    longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
+    let power = match candidate.mapped.mapping.aligned_dim {
+        Some(_) => ODD_SUMS_POWER,
+        None => RING_POWER,
+    };
+    longer(&[issue_us / ideal_us, waited_us / ideal_us], power)
 }
 
 /// Lifetimes of a walk that loads its rows ahead and carries no sums: [`ROW_AHEAD_US`] in each step, which the other CTAs on the SM share.
@@ -119,7 +123,11 @@ fn lone_steps(candidate: &Candidate<'_>) -> f64 {
 
 /// Microseconds in which the instructions of a walk are issued.
 fn issue_of_walk_us(candidate: &Candidate<'_>) -> f64 {
-    RING_ISSUE * candidate.all_issue_us() / (candidate.warps() / RING_ISSUING_WARPS).min(1.0)
+    let (share, warps) = match candidate.mapped.mapping.aligned_dim {
+        Some(_) => (ODD_SUMS_ISSUE, ODD_SUMS_ISSUING_WARPS),
+        None => (RING_ISSUE, RING_ISSUING_WARPS),
+    };
+    share * candidate.all_issue_us() / (candidate.warps() / warps).min(1.0)
 }
 
 /// Microseconds that the exchanges between the CTAs of a cluster add to the steps of a walk.
@@ -128,6 +136,9 @@ fn exchanges_of_walk_us(candidate: &Candidate<'_>) -> f64 {
     let mapping = candidate.mapped.mapping;
     let exchange_us = match (mapping.hand_out, mapping.ctas_per_cluster()) {
         (HandOut::Dynamic, _) => DRAWN_EXCHANGE_US,
+        (HandOut::Static, ..=RING_PAIR) if mapping.aligned_dim.is_some() => {
+            ODD_SUMS_PAIR_EXCHANGE_US * resident
+        }
         (HandOut::Static, ..=RING_PAIR) => RING_PAIR_EXCHANGE_US * resident,
         (HandOut::Static, _) => RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER),
     };

@@ -55,6 +55,11 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                 "a split that takes all of dim {dim}; supported: parts of several points"
             )));
         }
+        if mapping.aligned_dim == Some(dim) {
+            return Err(Reason::unsupported(format!(
+                "a split of dim {dim}, which is aligned_dim; supported: a split of another dim"
+            )));
+        }
         if hang_on_each_other(space, dim, mapping.merges_at(Level::Split)) {
             return Err(Reason::unsupported(format!(
                 "a split of dim {dim}, where a reduction over it ranges over what another one gives; supported: reductions \
@@ -156,11 +161,6 @@ pub(super) fn check_applied(
             space.buffers.len(),
             mapping.keep.len()
         )));
-    }
-    if mapping.aligned_dim.is_some() && mapping.extent(Level::Split) != 1 {
-        return Err(Reason::unsupported(
-            "a split in a schedule with aligned_dim; supported: one or the other",
-        ));
     }
     check_merged(mapping)?;
     check_unrolled(mapping)?;

@@ -177,6 +177,40 @@ const WALKS_IN_TURNS: &[(Call, i64)] = &[
     ),
 ];
 
+/// The same over rows that begin anywhere, of which a part's begin alike, with sums of columns by tiles that begin before their rows.
+const WALKS_OF_ODD_ROWS: &[(Call, i64)] = &[
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(8)], [register(4), warp(2), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none], bring = bulk, stages = 3, producer_warps = 1, aligned_dim = 1",
+            ),
+            ..RMS
+        },
+        8,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(8)], [register(2), cluster(2), warp(2), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none, none, none], bring = bulk, stages = 2, producer_warps = 1, \
+                 aligned_dim = 1",
+            ),
+            ..LAYER
+        },
+        8,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(8)], [register(4), warp(2), lane(32), vector(8)]], aligned_dim = 1",
+            ),
+            ..LAYER
+        },
+        8,
+    ),
+];
+
 /// Every case: rows that the CTAs of a cluster share evenly, and rows that leave the last CTA fewer elements or none.
 pub(super) fn cases(cases: &mut Vec<Case>) {
     walks(cases, WALKS, &[(BF16, 2048), (BF16, 1288), (F32, 516)]);
@@ -186,6 +220,11 @@ pub(super) fn cases(cases: &mut Vec<Case>) {
         cases,
         WALKS_BY_THREADS,
         &[(BF16, 2048), (F16, 1290), (BF16, 1289), (F32, 517)],
+    );
+    walks(
+        cases,
+        WALKS_OF_ODD_ROWS,
+        &[(BF16, 1289), (F16, 1290), (F16, 1031)],
     );
 }
 

@@ -414,6 +414,45 @@ fn short_runs_lose_with_each_halving() {
     assert!(runs(8) - runs(16) > 10.0);
 }
 
+/// Reductions along rows hold the warps of a CTA in the same step, so that they access a row together.
+#[test]
+fn runs_are_those_of_a_cta_where_its_steps_are_reduced() {
+    let facts = rms_norm_grad(16384, 4095);
+    let rows: &[_] = &[(Loop, 0), (Split, 264)];
+    let row: &[_] = &[(Register, 16), (Warp, 8), (Lane, 32)];
+    // What is left is that of one request, 64 bytes.
+    assert!(of("short runs", &facts, &[rows, row]) < 4.0);
+}
+
+/// The assembler does with the registers that there are, and loads the next step later.
+#[test]
+fn a_walk_that_takes_all_registers_is_taken_to_need_as_many_as_expected() {
+    let mut facts = rms_norm_grad(16384, 8191);
+    let of_columns = facts.reductions[1].clone();
+    facts.reductions.extend([of_columns.clone(), of_columns]);
+    let walk = |stages| {
+        let rows = vec![Factor::rest(Loop), Factor::new(Split, 132)];
+        let row = [(Register, 16), (Warp, 16), (Lane, 32)].map(|(level, size)| Factor::new(level, size));
+        let mut mapping = Mapping::new(vec![rows, row.to_vec()]);
+        (mapping.stages, mapping.min_ctas_per_sm) = (stages, 1);
+        mapping
+    };
+    let few = |mapping: &Mapping, registers| {
+        let assembled = Assembled::from_iter([(mapping.clone(), Some(registers))]);
+        let found = ranked(&facts, vec![mapping.clone()], &SM_90A, &assembled);
+        let losses = found
+            .first()
+            .map(|(_, cost)| cost.losses.clone())
+            .unwrap_or_default();
+        let loss = losses.into_iter().find(|(name, _)| *name == "few registers");
+        loss.map(|(_, loss)| loss)
+    };
+    let ahead = walk(2);
+    assert!(few(&ahead, 128) > few(&ahead, 112), "{:?}", few(&ahead, 128));
+    assert_eq!(few(&ahead, 112), Some(0.0));
+    assert_eq!(few(&walk(1), 128), Some(0.0));
+}
+
 #[test]
 fn writes_in_short_parts_lose_even_where_the_next_cta_goes_on() {
     let parts = |warps| {
