@@ -32,8 +32,10 @@ pub(super) struct AccessUse<'a> {
 impl<'a> AccessUse<'a> {
     /// Returns the accesses of a kernel.
     pub(super) fn of(mapped: &Mapped<'a>) -> Vec<Self> {
+        // Copies to rings run ahead of the steps.
+        let in_step = mapped.reduces_in_steps() && !mapped.is_ringed();
         let of_access = |access: &'a Access| {
-            let sectors = SectorUse::of(access, &mapped.dims, mapped.reduces_in_steps());
+            let sectors = SectorUse::of(access, &mapped.dims, in_step);
             let is_run = mapped.takes_runs(access);
             let is_moved = is_run || sectors.is_moved(access.is_write);
             Self {
