@@ -1,6 +1,7 @@
 //! Terms of how memory is accessed, in per cent of a copy's time, and the bytes that warps request. Most are sums over the accesses
 //! that move a good part of all bytes, each weighted by its share of them.
 
+use norma_dialects::norm::CopyMechanism;
 use norma_layout::coalesce::LINE_BYTES;
 use norma_targets::REGISTER_BYTES;
 
@@ -32,8 +33,9 @@ pub(super) struct AccessUse<'a> {
 impl<'a> AccessUse<'a> {
     /// Returns the accesses of a kernel.
     pub(super) fn of(mapped: &Mapped<'a>) -> Vec<Self> {
-        // Copies to rings run ahead of the steps.
-        let in_step = mapped.reduces_in_steps() && !mapped.is_ringed();
+        // The copy engine runs ahead of the steps.
+        let by_engine = matches!(mapped.mapping.bring, CopyMechanism::Bulk | CopyMechanism::Tensor);
+        let in_step = mapped.reduces_in_steps() && !(mapped.is_ringed() && by_engine);
         let of_access = |access: &'a Access| {
             let sectors = SectorUse::of(access, &mapped.dims, in_step);
             let is_run = mapped.takes_runs(access);
