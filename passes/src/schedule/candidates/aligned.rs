@@ -1,6 +1,6 @@
 //! Schedules with alignment peeling: tiles begin at aligned addresses in rows that begin anywhere.
 
-use norma_dialects::norm::{HandOut, Level};
+use norma_dialects::norm::Level;
 use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use crate::gcd::gcd;
@@ -12,7 +12,9 @@ use super::{
         mapping::{Factor, Mapping},
         rings,
     },
-    Extent, add_mappings, longest_along, powers, registers_along,
+    Extent, add_mappings, longest_along,
+    persistent::{drawing, produced},
+    powers, registers_along,
     variants::push_held,
 };
 
@@ -134,6 +136,12 @@ fn cooperating(target: &Target) -> impl Iterator<Item = (u64, u64)> {
     warps.flat_map(ctas)
 }
 
+/// Whether each CTA or cluster holds one point of the dim `row` as a whole, and reads what only results need when it is needed.
+fn holds_one(mapping: &Mapping, row: usize) -> bool {
+    let takes_one = mapping.spread[row] == [Factor::rest(Level::Grid)];
+    mapping.looped_dims() == 0 && !mapping.early_reads && takes_one
+}
+
 /// Returns the walks over rows of which a CTA or a cluster holds one, and brings the next ones meanwhile: a CTA loads the next row ahead, and
 /// rings bring several where rows can be copied. The rows of a CTA are multiples of `period` apart and begin alike, so that what all rows
 /// share is aligned to them, and extended, once. LayerNorm over 5125, 10001 and 16385 columns reaches 3566, 3617 and 3533 GB/s by walks that
@@ -147,11 +155,7 @@ fn walks(
     period: u64,
 ) -> Vec<Mapping> {
     let mut all = Vec::new();
-    let whole = mappings.iter().filter(|mapping| {
-        let holds_one = mapping.spread[row] == [Factor::rest(Level::Grid)];
-        mapping.looped_dims() == 0 && !mapping.early_reads && holds_one
-    });
-    for mapping in whole {
+    for mapping in mappings.iter().filter(|mapping| holds_one(mapping, row)) {
         let ctas = mapping.ctas_per_cluster().unsigned_abs();
         for per_sm in WALKS_PER_SM {
             let groups = cluster_room::resident(target, ctas, per_sm) / period;
@@ -214,26 +218,12 @@ fn summing(
 /// Returns the walks of clusters of which each holds one row, and draws its next ones, which rings bring meanwhile.
 fn drawn(facts: &Facts, target: &Target, mappings: &[Mapping], [row, first]: [usize; 2]) -> Vec<Mapping> {
     let mut all = Vec::new();
-    let whole = mappings.iter().filter(|mapping| {
-        let holds_one = mapping.spread[row] == [Factor::rest(Level::Grid)];
-        mapping.looped_dims() == 0 && !mapping.early_reads && holds_one
-    });
-    for mapping in whole {
+    for mapping in mappings.iter().filter(|mapping| holds_one(mapping, row)) {
         for per_sm in DRAWN_PER_SM {
-            let clusters = cluster_room::resident(target, mapping.ctas_per_cluster().unsigned_abs(), per_sm);
-            if facts.dims[row].extent < FEWEST_STEPS * clusters {
-                continue;
+            if let Some(mut walk) = drawing(facts, target, mapping, row, per_sm) {
+                walk.aligned_dim = Some(first);
+                all.extend(produced(facts, target, &walk));
             }
-            let mut walk = mapping.clone();
-            walk.spread[row] = vec![
-                Factor::rest(Level::Loop),
-                Factor::new(Level::Grid, clusters as i64),
-            ];
-            walk.aligned_dim = Some(first);
-            walk.min_ctas_per_sm = per_sm as i64;
-            walk.hand_out = HandOut::Dynamic;
-            let ringed = rings::ringed(facts, &walk, target);
-            all.extend(ringed.filter(|ringed| ringed.producer_warps > 0));
         }
     }
     all

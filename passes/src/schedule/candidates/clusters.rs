@@ -85,13 +85,7 @@ fn along_row(
         all.extend(held.filter(|held| row(held) >= u64::from(target.l1_and_shared)));
         all.extend(resident_walks(facts, target, &mappings, along.ctas));
         let merges = gains_by_merging(facts, first);
-        all.extend(persistent::variants(
-            facts,
-            target,
-            &mappings,
-            (first, along.ctas),
-            merges,
-        ));
+        all.extend(persistent::variants(facts, target, &mappings, first, merges));
         all.extend(
             mappings
                 .iter()

@@ -28,7 +28,7 @@ const CTAS_PER_SM: [u64; 2] = [1, 2];
 /// The fewest rows for each cluster: with fewer, its ring is never filled more than once.
 const ROWS_OF_CLUSTER: u64 = 4;
 
-/// Returns the persistent variants of mappings by which clusters of `ctas` CTAs hold rows along the dim `first`. With `merges` their
+/// Returns the persistent variants of mappings by which clusters hold rows along the dim `first`. With `merges` their
 /// reductions share an exchange, if all threads hold as many elements: otherwise the weights of partial means are computed in each step.
 /// LayerNorm over 40960 columns, in which half of the threads hold 16 elements and the others 24, takes 2.3 us a step in clusters of
 /// eight, and over 49152 columns, 24 in each thread, 1.5 us (H200).
@@ -36,7 +36,7 @@ pub(super) fn variants(
     facts: &Facts,
     target: &Target,
     mappings: &[Mapping],
-    (first, ctas): (usize, u64),
+    first: usize,
     merges: bool,
 ) -> Vec<Mapping> {
     let mut all = Vec::new();
@@ -49,25 +49,44 @@ pub(super) fn variants(
             continue;
         }
         for per_sm in CTAS_PER_SM {
-            let clusters = cluster_room::resident(target, ctas, per_sm);
-            if facts.dims[rows].extent < ROWS_OF_CLUSTER * clusters {
+            let Some(mut walk) = drawing(facts, target, mapping, rows, per_sm) else {
                 continue;
-            }
-            let mut walk = mapping.clone();
-            walk.spread[rows] = vec![
-                Factor::rest(Level::Loop),
-                Factor::new(Level::Grid, clusters as i64),
-            ];
-            walk.min_ctas_per_sm = per_sm as i64;
-            walk.hand_out = HandOut::Dynamic;
+            };
             if merges && is_whole(facts, mapping, first) {
                 walk.merge_reductions = vec![Level::Cluster];
             }
-            let ringed = rings::ringed(facts, &walk, target);
-            all.extend(ringed.filter(|ringed| ringed.producer_warps > 0));
+            all.extend(produced(facts, target, &walk));
         }
     }
     all
+}
+
+/// Returns the walk of resident clusters, `per_sm` of whose CTAs share an SM, that draw the points of the dim `rows`, of which `mapping`
+/// gives each cluster one; `None` if there are too few points.
+pub(super) fn drawing(
+    facts: &Facts,
+    target: &Target,
+    mapping: &Mapping,
+    rows: usize,
+    per_sm: u64,
+) -> Option<Mapping> {
+    let clusters = cluster_room::resident(target, mapping.ctas_per_cluster().unsigned_abs(), per_sm);
+    if facts.dims[rows].extent < ROWS_OF_CLUSTER * clusters {
+        return None;
+    }
+    let mut walk = mapping.clone();
+    walk.spread[rows] = vec![
+        Factor::rest(Level::Loop),
+        Factor::new(Level::Grid, clusters as i64),
+    ];
+    walk.min_ctas_per_sm = per_sm as i64;
+    walk.hand_out = HandOut::Dynamic;
+    Some(walk)
+}
+
+/// Returns the variant of a walk whose rows a producer warp brings through rings, if there is one.
+pub(super) fn produced(facts: &Facts, target: &Target, walk: &Mapping) -> Option<Mapping> {
+    rings::ringed(facts, walk, target).filter(|ringed| ringed.producer_warps > 0)
 }
 
 /// The dim that counts the rows of which a cluster holds one; `None` if several dims do, or if a cluster holds several rows.

@@ -128,7 +128,7 @@ pub const HELD_STEP_US: f64 = 1.2;
 /// LayerNorm over 3001 to 20001 columns and RMSNorm over 5125 to 20001 lose 60, 36, 29, 22 and 18% with 12, 20, 24, 33 and 40 KB of rows
 /// at a time on an SM, alignment peeling included (H200), which 0.45 fits; with 0.36 the choice between them and rings loses least.
 pub const ROW_AHEAD_US: f64 = 0.36;
-/// A step of a walk through rings over rows that begin anywhere, without sums over them, beyond its instructions; what
+/// A step of a walk through rings over rows that begin anywhere, with fixed shares and without sums over them, beyond its instructions; what
 /// an exchange between the CTAs of a cluster adds, both in microseconds; the share of the time that [`ISSUE_PER_SM`] gives for the
 /// instructions; what copies at multiples of 16 bytes lose, in per cent; and the power of the p-norm of the times. Fitted to 308 schedules
 /// of LayerNorm and RMSNorm over 3001 to 131073 columns, with a root mean square error of 5%, but for the copies: 15% fits these schedules,
