@@ -677,3 +677,27 @@ norm.kernel @gathered_along_an_aligned_dim(%i: memref<?xi32>, %x: memref<?x67xf3
   %7 = arith.addf %2, %6 : f32
   norm.write %7, %z[%m, %n] : memref<?x67xf32>
 }
+
+// -----
+
+// Rows that lie apart are copied one by one.
+// expected-error @+1 {{unsupported: bring = bulk of buffer 0, of which a CTA holds 128 runs of neighbouring elements at a time; supported: 64}}
+norm.kernel @rows_apart(%x: memref<?x64xf32, strided<[128, 1]>>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) align(16, 16)
+    schedule(#norm.schedule<spread = [[grid, register(32), warp(4)], [lane(32), vector(2)]], keep = [shared, none], bring = bulk>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32, strided<[128, 1]>>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.divf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// As are those of which a tile holds a part.
+// expected-error @+1 {{unsupported: bring = bulk of buffer 0, of which a CTA holds 128 runs of neighbouring elements at a time; supported: 64}}
+norm.kernel @parts_of_rows(%x: memref<?x60xf32>, %y: memref<?x60xf32>) space(%m = dim(%x, 0), %n = 60) align(16, 16)
+    schedule(#norm.schedule<spread = [[grid, register(32), warp(4)], [lane(32), vector(2)]], keep = [shared, none], bring = bulk>) {
+  %0 = norm.read %x[%m, %n] : memref<?x60xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.divf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x60xf32>
+}

@@ -32,6 +32,7 @@ mod step_bounds;
 mod tile_copy;
 mod transfer;
 
+pub(crate) use bulk::MOST_COPIES;
 use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     attributes::kernel,

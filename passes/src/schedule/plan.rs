@@ -6,6 +6,7 @@
 //! combines without communication between CTAs.
 
 mod applied;
+mod copied_runs;
 mod specialized;
 
 use applied::check_applied;
@@ -64,6 +65,7 @@ pub fn apply<'c>(space: &Space<'c, '_>, mapping: &Mapping) -> Result<NewSpace<'c
         split(space, dim, factors, before(dim), &mut new)?;
     }
     guard_parts(space, &mut new);
+    copied_runs::check(space, mapping, &new)?;
     if let Some(alignment) = alignment {
         alignment.shift(space, &mut new)?;
     }

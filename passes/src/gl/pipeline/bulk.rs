@@ -23,7 +23,7 @@ use crate::{
 use super::{granules::Surroundings, step_bounds::StepBounds, tile_copy::TileCopy};
 
 /// The most bulk copies that one tile may take: each is an instruction of the thread that issues them.
-const MOST_COPIES: i64 = 64;
+pub(crate) const MOST_COPIES: i64 = 64;
 
 /// The bulk copies of a tile.
 pub(super) struct Copies<'c, 'a> {
