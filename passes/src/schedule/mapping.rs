@@ -284,6 +284,14 @@ impl Mapping {
         self.consumer_warps().saturating_add(self.producer_warps)
     }
 
+    /// The most CTAs that an SM is meant to hold at a time; those beyond follow once others have ended.
+    pub fn most_ctas_per_sm(&self) -> u64 {
+        match self.min_ctas_per_sm {
+            0 => u64::MAX,
+            ctas => ctas.unsigned_abs(),
+        }
+    }
+
     /// The registers of each thread when the kernel starts, where some are handed over then; `None` where none are.
     pub fn start_registers(&self) -> Option<i64> {
         (self.producer_registers > 0).then(|| hand_over::at_start(self.all_warps(), self.min_ctas_per_sm))

@@ -63,7 +63,10 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
             _ => None,
         });
     let ctas = clusters.product::<i64>() * mapping.ctas_per_cluster();
-    let ctas = ctas.unsigned_abs().div_ceil(sms).max(1);
+    let ctas = ctas
+        .unsigned_abs()
+        .div_ceil(sms)
+        .clamp(1, mapping.most_ctas_per_sm());
     let holds_rows = mapping.spread[walk]
         .iter()
         .any(|factor| factor.level == Level::Register);

@@ -65,7 +65,10 @@ pub(super) fn variant(
         None => return None,
     };
     let per_sm = (mapped.ctas() / f64::from(target.part.sms)).ceil() as u64;
-    let wanted = by_shared_memory(mapped, target).min(per_sm);
+    let wanted = mapping
+        .most_ctas_per_sm()
+        .min(by_shared_memory(mapped, target))
+        .min(per_sm);
     if !mapped.walks_through_rings() || wanted <= resident {
         return None;
     }

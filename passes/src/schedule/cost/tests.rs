@@ -480,6 +480,34 @@ fn rows_that_begin_anywhere_and_share_two_reads_are_walked_over_by_resident_ctas
 }
 
 #[test]
+fn clusters_whose_rows_begin_alike_follow_one_another_where_one_wave_leaves_places_empty() {
+    let numbers = |facts: &Facts, level: Level| {
+        let mut all = candidates(facts, &SM_90A);
+        all.retain(|mapping| {
+            let is_ring = mapping.aligned_dim.is_some() && mapping.hand_out == HandOut::Static;
+            is_ring
+                && mapping.producer_warps > 0
+                && mapping.ctas_per_cluster() == 8
+                && mapping.min_ctas_per_sm == 1
+        });
+        let parts = |mapping: &Mapping| {
+            let factors = mapping.spread[0].iter().filter(|factor| factor.level == level);
+            factors.filter_map(|factor| factor.size).product::<i64>()
+        };
+        all.iter().map(parts).collect::<BTreeSet<_>>()
+    };
+    // There are places for 15 clusters, and 8 of them begin alike; four waves have places for 60.
+    let both = BTreeSet::from([8, 56]);
+    let mut norm = rms_norm(1024, 131_073, 2);
+    norm.accesses.push(norm.accesses[1].clone());
+    assert_eq!(numbers(&norm, Level::Grid), both);
+    assert_eq!(numbers(&rms_norm_grad(1024, 65537), Level::Split), both);
+    // Few rows are not enough for so many.
+    norm.dims[0].extent = 128;
+    assert_eq!(numbers(&norm, Level::Grid), BTreeSet::from([8]));
+}
+
+#[test]
 fn sums_over_rows_that_begin_anywhere_are_carried_by_walks_over_rows_that_begin_alike() {
     let walks = |facts: &Facts| {
         let mut all = candidates(facts, &SM_90A);

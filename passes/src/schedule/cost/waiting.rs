@@ -67,7 +67,7 @@ fn overlapped_steps(candidate: &Candidate<'_>) -> f64 {
         HandOut::Dynamic => DRAWN_STEP_US,
     };
     let of_cta_us = candidate.mapped.steps() * step_us / groups + exchanges_of_walk_us(candidate);
-    let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / (resident * groups);
+    let waited_us = waves(candidate) * of_cta_us + starts_us(candidate) + issue_us / (resident * groups);
     let ideal_us = candidate.ideal_us();
     let power = match candidate.mapped.mapping.aligned_dim {
         Some(_) => ODD_SUMS_POWER,
@@ -78,8 +78,7 @@ fn overlapped_steps(candidate: &Candidate<'_>) -> f64 {
 
 /// Lifetimes of a walk that loads its rows ahead and carries no sums: [`ROW_AHEAD_US`] in each step, which the other CTAs on the SM share.
 fn rows_ahead(candidate: &Candidate<'_>) -> f64 {
-    let waves = candidate.waves().max(1.0).ceil();
-    100.0 * waves * candidate.mapped.steps() * ROW_AHEAD_US / candidate.ideal_us()
+    100.0 * waves(candidate) * candidate.mapped.steps() * ROW_AHEAD_US / candidate.ideal_us()
 }
 
 /// Lifetimes of a walk through rings that carries no sums, over rows that begin anywhere: in a step the instructions of all CTAs on an SM are
@@ -104,11 +103,11 @@ fn steps_of_odd_rows(candidate: &Candidate<'_>) -> f64 {
             )
         }
     };
-    let waves = candidate.waves().max(1.0).ceil();
+    let waves = waves(candidate);
     // SMs that have fewer CTAs than others issue less.
-    let filled = (candidate.mapped.ctas() / (resident * candidate.sms())).min(1.0);
+    let filled = (candidate.mapped.ctas() / (waves * resident * candidate.sms())).min(1.0);
     let issue_us = ODD_RING_ISSUE * candidate.all_issue_us() * candidate.busy() / filled;
-    let share = (issue_us + waves * waited_us) / candidate.ideal_us();
+    let share = (issue_us + waves * waited_us + starts_us(candidate)) / candidate.ideal_us();
     let bytes = 1.0 + copies / 100.0;
     bytes * longer(&[share / bytes], power) + copies
 }
@@ -117,8 +116,18 @@ fn steps_of_odd_rows(candidate: &Candidate<'_>) -> f64 {
 /// [`HELD_STEP_US`] and the time of its instructions, in which nothing is requested.
 fn lone_steps(candidate: &Candidate<'_>) -> f64 {
     let of_cta_us = candidate.mapped.steps() * HELD_STEP_US + exchanges_of_walk_us(candidate);
-    let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_of_walk_us(candidate);
+    let waited_us = waves(candidate) * of_cta_us + issue_of_walk_us(candidate);
     100.0 * waited_us / candidate.ideal_us()
+}
+
+/// The waves in which CTAs walk, one behind the other.
+fn waves(candidate: &Candidate<'_>) -> f64 {
+    candidate.waves().max(1.0).ceil()
+}
+
+/// Microseconds that all waves of a walk through rings but the first take to start.
+fn starts_us(candidate: &Candidate<'_>) -> f64 {
+    WALK_START_US * (waves(candidate) - 1.0)
 }
 
 /// Microseconds in which the instructions of a walk are issued.
