@@ -1910,7 +1910,8 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     range allows that. A vector for which it may hold in part is moved as a whole
     under a predicate or, after a branch, element by element.
 
-    Reductions of 32-bit integers over all lanes of a warp are one `redux.sync`.
+    Reductions of 32-bit integers over all lanes of a warp are one `redux.sync`,
+    and so are the maximum and the minimum of f32 on targets that have it for them.
     Maxima and minima of widened 16-bit floats within a thread are taken before
     they are widened, which is exact, and two at a time.
 
@@ -1938,6 +1939,9 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     %t = llvm.load %p {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
     ```
   }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "The target whose instructions are used">
+  ];
   let dependentDialects = ["arith", "llvm", "nvvm", "scf", "vector"];
 }
 
