@@ -1344,7 +1344,9 @@ def GlPipeline : RustPass<"gl-pipeline"> {
       refill its stage, and the loop carries the tiles of all stages.
     - One by `tensor` becomes copies of boxes by a tensor map (`gl.tensor_load`), which complete on the same mbarriers. A box is as
       large as is contiguous in shared memory, and has at most 256 elements along an axis of the buffer. All of its bytes arrive:
-      elements outside of the buffer are zero, and other elements that guards mask are copied but not used.
+      elements outside of the buffer are zero, and other elements that guards mask are copied but not used. Where threads that access
+      a column of the tile would meet in the same banks, the memory is in the order of the swizzle with which their accesses take the
+      fewest wavefronts, and boxes have rows as long as the swizzle's span: 32, 64 or 128 bytes. It stays plain where none takes fewer.
     - One by `cp_async` becomes a `gl.async_copy` by all threads together. Outside of loops it is a group of its own; in a loop the
       copies of a step are one group, and a ring of S stages is S - 1 steps ahead. Each step waits for its own group and then, at a
       barrier, for all threads, which have finished the step before; it then issues the copies of a later step into the stage of
@@ -1910,7 +1912,8 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     range allows that. A vector for which it may hold in part is moved as a whole
     under a predicate or, after a branch, element by element.
 
-    Reductions of 32-bit integers over all lanes of a warp are one `redux.sync`.
+    Reductions of 32-bit integers over all lanes of a warp are one `redux.sync`,
+    and so are the maximum and the minimum of f32 on targets that have it for them.
     Maxima and minima of widened 16-bit floats within a thread are taken before
     they are widened, which is exact, and two at a time.
 
@@ -1938,6 +1941,9 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     %t = llvm.load %p {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
     ```
   }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "The target whose instructions are used">
+  ];
   let dependentDialects = ["arith", "llvm", "nvvm", "scf", "vector"];
 }
 

@@ -110,7 +110,7 @@ const STEPS: &[Step] = &[
     Step {
         to: Level::Nvvm,
         passes: &[
-            "gpu.module(convert-gl-to-nvvm)",
+            "gpu.module(convert-gl-to-nvvm{target=$target})",
             "gpu.module(nvvm-contract-sums{fp-contract=$fp-contract})",
             "gpu.module(convert-math-to-nvvm-approx)",
             "canonicalize",

@@ -226,14 +226,15 @@ def Gl_ParamAttr : Gl_Attr<"Param", "param"> {
   let summary = "One parameter of a lowered kernel, in terms of its buffers";
   let description = [{
     `gl.params` on a lowered kernel lists one per parameter: a buffer's address, the size or stride (in elements, i64) of one
-    of its axes, a scalar, or the tensor map of a buffer with a `box` of so many elements along each axis, which whoever launches the
-    kernel encodes without swizzle. `argument` counts the launch's arguments, which are buffers and then scalars.
+    of its axes, a scalar, or the tensor map of a buffer with a `box` of so many elements along each axis and a `swizzle` over so many
+    bytes, 0 for none, which whoever launches the kernel encodes. `argument` counts the launch's arguments, which are buffers and then scalars.
 
-    Example: `#gl.param<pointer 0>`, `#gl.param<size 0, 1>`, `#gl.param<scalar 2>`, `#gl.param<tensor_map 0 box = [8, 256]>`
+    Example: `#gl.param<pointer 0>`, `#gl.param<size 0, 1>`, `#gl.param<scalar 2>`, `#gl.param<tensor_map 0 box = [8, 256]>`,
+    `#gl.param<tensor_map 0 box = [32, 32] swizzle = 128>`
   }];
   let parameters = (ins "::mlir::gl::ParamKind":$kind, "int64_t":$argument, DefaultValuedParameter<"int64_t", "0">:$axis,
-                        OptionalArrayRefParameter<"int64_t">:$box);
-  let assemblyFormat = "`<` $kind $argument (`,` $axis^)? (`box` `=` `[` $box^ `]`)? `>`";
+                        OptionalArrayRefParameter<"int64_t">:$box, DefaultValuedParameter<"int64_t", "0">:$swizzle);
+  let assemblyFormat = "`<` $kind $argument (`,` $axis^)? (`box` `=` `[` $box^ `]`)? (`swizzle` `=` $swizzle^)? `>`";
 }
 
 #endif // GL_ATTRS_TD

@@ -436,7 +436,8 @@ def Gl_MemDescReshapeOp : Gl_Op<"memdesc_reshape", [Pure]> {
   let description = [{
     Constraints:
     - C1: both are plain and have their axes in order, of the same elements and of as many; the memory has no padding, and the
-      result none or a negative one.
+      result none or a negative one. The memory may be `#gl.shared_linear` instead, whose elements the result has in the order of
+      their numbers.
 
     Example: `%b = gl.memdesc_reshape %m : !gl.memdesc<4x64x8xbf16, #tile> -> !gl.memdesc<8x1x256xbf16, #boxes>`
   }];
@@ -716,6 +717,7 @@ def Gl_TensorMapOp : Gl_Op<"tensor_map", [Pure,
     Constraints:
     - C1: the buffer has 1 to 5 axes, and the box has an extent from 1 to 256 for each; along the last axis, whose
       stride is 1, the box has a multiple of 16 bytes.
+    - C2: a swizzle is over 32, 64 or 128 bytes, and rows of the box have as many.
 
     Example: `%map = gl.tensor_map %x : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>`
   }];

@@ -37,12 +37,15 @@ def Gl_MBarrierType : Gl_Type<"MBarrier", "mbarrier"> {
 def Gl_TensorMapType : Gl_Type<"TensorMap", "tensor_map"> {
   let summary = "A TMA descriptor, passed to the kernel by value";
   let description = [{
-    `box` is what one copy moves, in elements, slowest axis first.
+    `box` is what one copy moves, in elements, slowest axis first. With a `swizzle` of 32, 64 or 128 bytes the engine moves chunks of
+    16 bytes of shared memory within lines of 128: it changes the lowest 1, 2 or 3 bits of a chunk's number in its line by exclusive or
+    with the line's number, as its address gives it. Without, a box lies there row by row.
 
-    Example: `!gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>`
+    Example: `!gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>`, `!gl.tensor_map<memref<?x64xf32>, box = [32, 32], swizzle = 128>`
   }];
-  let parameters = (ins "::mlir::MemRefType":$buffer, ArrayRefParameter<"int64_t">:$box);
-  let assemblyFormat = "`<` $buffer `,` `box` `=` `[` $box `]` `>`";
+  let parameters = (ins "::mlir::MemRefType":$buffer, ArrayRefParameter<"int64_t">:$box,
+                        DefaultValuedParameter<"int64_t", "0">:$swizzle);
+  let assemblyFormat = "`<` $buffer `,` `box` `=` `[` $box `]` (`,` `swizzle` `=` $swizzle^)? `>`";
 }
 
 #endif // GL_TYPES_TD

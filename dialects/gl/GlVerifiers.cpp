@@ -391,17 +391,19 @@ LogicalResult MemDescReshapeOp::verify() { // memdesc_reshape_c1
            llvm::is_sorted(llvm::reverse(plain.getOrder()));
   };
   MemDescType memory = getMemory().getType(), result = getResult().getType();
-  if (!isInOrder(memory, false) || !isInOrder(result, true) || memory.getElementType() != result.getElementType() ||
+  bool isNumbered = isa<SharedLinearAttr>(memory.getLayout());
+  if ((!isNumbered && !isInOrder(memory, false)) || !isInOrder(result, true) || memory.getElementType() != result.getElementType() ||
       llvm::product_of(memory.getShape()) != llvm::product_of(result.getShape()))
     return emitOpError() << "expected plain memories of as many elements, their axes in order, got " << memory << " and "
                          << result;
   return success();
 }
 
-LogicalResult TensorMapOp::verify() { // tensor_map_c1
+LogicalResult TensorMapOp::verify() {
   TensorMapType map = getMap().getType();
   MemRefType buffer = map.getBuffer();
   ArrayRef<int64_t> box = map.getBox();
+  // tensor_map_c1
   auto isExtent = [](int64_t extent) { return extent >= 1 && extent <= 256; };
   if (box.size() != static_cast<size_t>(buffer.getRank()) || box.empty() || box.size() > 5 || !llvm::all_of(box, isExtent))
     return emitOpError() << "expected a box of 1 to 5 axes, as many as the buffer has, with extents from 1 to 256, got " << map;
@@ -409,8 +411,13 @@ LogicalResult TensorMapOp::verify() { // tensor_map_c1
   int64_t offset;
   if (failed(buffer.getStridesAndOffset(strides, offset)) || strides.back() != 1)
     return emitOpError() << "expected a buffer whose last axis has the stride 1, got " << buffer;
-  if (int64_t bytes = box.back() * bytesOf(buffer.getElementType()); bytes % 16 != 0)
+  int64_t bytes = box.back() * bytesOf(buffer.getElementType());
+  if (bytes % 16 != 0)
     return emitOpError() << "expected rows of the box that are multiples of 16 bytes, got " << bytes;
+  int64_t swizzle = map.getSwizzle();
+  if (!llvm::is_contained({0, 32, 64, 128}, swizzle) || (swizzle != 0 && bytes != swizzle)) // tensor_map_c2
+    return emitOpError() << "expected no swizzle or one over 32, 64 or 128 bytes, as many as rows of the box have, got " << swizzle
+                         << " and rows of " << bytes;
   return success();
 }
 

@@ -48,6 +48,7 @@
 //! | [`memory_exchange`] | a conversion through shared memory without bank conflicts |
 //! | [`address`] | a thread's coordinate as shifts, masks and per-register constants |
 //! | [`shared`] | shared-memory layouts and their bank conflicts |
+//! | [`mod@tensor_swizzle`] | where the copy engine's swizzles leave a tile |
 //! | [`cooperative_copy`] | how the threads of a CTA copy a tile to or from shared memory |
 
 pub mod address;
@@ -66,6 +67,7 @@ mod sampling;
 pub mod scan;
 pub mod shared;
 pub mod slice;
+pub mod tensor_swizzle;
 pub mod warp_exchange;
 
 pub use address::{OffsetSplit, StridedTerm};
@@ -78,4 +80,5 @@ pub use reduction::ReductionPlan;
 pub use scan::ScanStep;
 pub use shared::{BankReport, OffsetMap, Padding, SharedLayout, Swizzle};
 pub use slice::Slice;
+pub use tensor_swizzle::tensor_swizzle;
 pub use warp_exchange::{Round, Swap, WarpExchange};

@@ -9,7 +9,8 @@
 //! - `launch`: how a kernel is launched; `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up
 //!   at the start of a kernel.
 //! - `hand_over`: the arithmetic of registers that producer warps hand to consumers.
-//! - `constant_tiles`: operands of reductions that are known constants; `tensor_maps`: which buffers a tensor map can describe.
+//! - `constant_tiles`: operands of reductions that are known constants; `tensor_maps`: which buffers a tensor map can describe;
+//!   `swizzled`: memory in the order of a tensor map's swizzle.
 
 pub(crate) mod access;
 pub(crate) mod allocate_shared;
@@ -37,6 +38,7 @@ pub(crate) mod sink_extensions;
 pub(crate) mod specialize_warps;
 mod steady;
 pub(crate) mod steps;
+pub(crate) mod swizzled;
 pub(crate) mod tensor_maps;
 mod tile_layouts;
 pub(crate) mod unroll_loops;

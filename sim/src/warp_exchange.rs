@@ -3,8 +3,8 @@
 //! Pure functions on the registers of the lanes that take part. Before it calls one, the machine ensures that these are
 //! the lanes named by the member mask, and that all of them have arrived.
 
-use crate::arithmetic::{Lanes, lanes, lanes_where};
-use crate::program::{ShuffleKind, VoteKind, WarpReduceOp};
+use crate::arithmetic::{Lanes, float_once, lanes, lanes_where};
+use crate::program::{FloatOp, Format, ShuffleKind, VoteKind, WarpReduceOp};
 
 /// The results of a shuffle besides its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,9 @@ pub fn vote(kind: VoteKind, mask: u32, to: &mut Lanes, value: &Lanes) {
 
 /// `redux.sync` of the lanes of `mask`, on 32 bits; the others keep their `to`.
 pub fn reduce(op: WarpReduceOp, mask: u32, to: &mut Lanes, value: &Lanes) {
+    // Subnormals are not flushed: `redux.sync` has no `.ftz`.
+    let of_floats =
+        |op, a: u32, b: u32| float_once(op, Format::F32, false, u64::from(a), u64::from(b)) as u32;
     let combine = |a: u32, b: u32| match op {
         WarpReduceOp::Add => a.wrapping_add(b),
         WarpReduceOp::MinSigned => (a as i32).min(b as i32) as u32,
@@ -91,6 +94,10 @@ pub fn reduce(op: WarpReduceOp, mask: u32, to: &mut Lanes, value: &Lanes) {
         WarpReduceOp::And => a & b,
         WarpReduceOp::Or => a | b,
         WarpReduceOp::Xor => a ^ b,
+        WarpReduceOp::MinNum => of_floats(FloatOp::MinNum, a, b),
+        WarpReduceOp::MaxNum => of_floats(FloatOp::MaxNum, a, b),
+        WarpReduceOp::Minimum => of_floats(FloatOp::Minimum, a, b),
+        WarpReduceOp::Maximum => of_floats(FloatOp::Maximum, a, b),
     };
     if let Some(result) = lanes(mask).map(|lane| value[lane] as u32).reduce(combine) {
         lanes(mask).for_each(|lane| to[lane] = u64::from(result));
@@ -221,6 +228,27 @@ mod tests {
         assert_eq!(once(WarpReduceOp::MaxUnsigned), u32::MAX);
         assert_eq!(once(WarpReduceOp::And), 0);
         assert_eq!(once(WarpReduceOp::Or), u32::MAX);
+    }
+
+    #[test]
+    fn reductions_of_floats_order_zeros_and_take_or_leave_nan() {
+        let once = |op, values: &[f32]| {
+            let value =
+                std::array::from_fn(|lane| values.get(lane).map_or(0, |value| u64::from(value.to_bits())));
+            let mut to = [0; LANES];
+            reduce(op, (1 << values.len()) - 1, &mut to, &value);
+            to[0] as u32
+        };
+        let bits = f32::to_bits;
+        assert_eq!(once(WarpReduceOp::Maximum, &[-2.0, -0.0, 0.0]), bits(0.0));
+        assert_eq!(once(WarpReduceOp::Minimum, &[0.0, -0.0, 2.0]), bits(-0.0));
+        assert_eq!(once(WarpReduceOp::Maximum, &[1.0, -f32::NAN, 2.0]), 0x7fff_ffff);
+        assert_eq!(once(WarpReduceOp::Minimum, &[1.0, -f32::NAN, 2.0]), 0x7fff_ffff);
+        assert_eq!(once(WarpReduceOp::MaxNum, &[1.0, f32::NAN, 2.0]), bits(2.0));
+        assert_eq!(once(WarpReduceOp::MinNum, &[f32::NAN, 1.0, 2.0]), bits(1.0));
+        assert_eq!(once(WarpReduceOp::MaxNum, &[f32::NAN, -f32::NAN]), 0x7fff_ffff);
+        let tiny = f32::from_bits(1);
+        assert_eq!(once(WarpReduceOp::Maximum, &[0.0, tiny]), bits(tiny));
     }
 
     #[test]

@@ -163,6 +163,12 @@ pub const TENSOR_MAP_AXES: usize = 5;
 /// The most elements along an axis of a tensor map: the coordinate of a box is a signed 32-bit integer (PTX ISA,
 /// `cp.async.bulk.tensor`).
 pub const LONGEST_OF_TENSOR_MAP: i64 = i32::MAX as i64;
+/// The spans in bytes within which a tensor map swizzles chunks of 16 bytes, as `CUtensorMapSwizzle` numbers them, from 1
+/// (`CU_TENSOR_MAP_SWIZZLE_32B` and so on; 0 is none).
+pub const SWIZZLE_SPANS: [i64; 3] = [32, 64, 128];
+/// A swizzle repeats after so many of its spans, so that memory which begins at a multiple of them is swizzled alike wherever it lies (PTX
+/// ISA, "Tensors: Swizzling Modes").
+pub const SWIZZLE_REPEATS: i64 = 8;
 
 const KIB: u32 = 1024;
 const MIB: u64 = 1024 * 1024;

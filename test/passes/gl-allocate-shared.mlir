@@ -120,3 +120,21 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A swizzle depends on the address, so that memory which is swizzled over 64 bytes begins at a multiple of 512.
+// CHECK-LABEL: gpu.func @swizzled
+// CHECK: gl.mbarrier_alloc {offset = 0 : i64}
+// CHECK: gl.local_alloc {offset = 512 : i64}
+!box = !gl.memdesc<32x16xf32, #gl.plain<order = [1, 0]>>
+!map = !gl.tensor_map<memref<?x16xf32>, box = [32, 16], swizzle = 64>
+gpu.module @kernels {
+  gpu.func @swizzled(%x: memref<?x16xf32>, %i: index) kernel {
+    %full = gl.mbarrier_alloc : !gl.mbarrier<1>
+    %m = gl.local_alloc : !box
+    %map = gl.tensor_map %x : !map
+    gl.tensor_load %map[%i, %i], %m, %full[%i] : !map, !box, !gl.mbarrier<1>
+    gpu.return
+  }
+}

@@ -416,6 +416,36 @@ gpu.module @kernels {
 
 // -----
 
+// Lanes that read a column of 32 rows of 64 f32, 4 elements at a time, would all meet in 4 banks. With a swizzle over 128 bytes they do not:
+// each half of the rows is a box, and the chunks of row r are where their numbers, by exclusive or with r mod 8, would be. Lanes that read
+// along rows find different banks already.
+// CHECK-LABEL: gpu.func @swizzled_boxes
+// CHECK: %[[MEMORY:.*]] = gl.local_alloc : <32x64xf32, #gl.shared_linear<offset = {{\[}}[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 4], [2, 8], [4, 16], [8, 0], [16, 0], [0, 32]]>>
+// CHECK: gl.tensor_map %{{.*}} : <memref<?x64xf32>, box = [32, 32], swizzle = 128>
+// CHECK: gl.memdesc_reshape %[[MEMORY]] : <32x64xf32, {{.*}}> -> <2x32x32xf32, #gl.plain<order = [2, 1, 0]>>
+// CHECK-COUNT-2: gl.tensor_load
+// CHECK: gl.local_load %[[MEMORY]]
+// CHECK: gl.tensor_map %{{.*}} : <memref<?x64xf32>, box = [32, 64]>
+#columns = #gl.linear<register = [[0, 1], [0, 2], [0, 4], [0, 8]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[0, 16], [0, 32]], block = []>
+#rows = #gl.linear<register = [[0, 1], [0, 2], [8, 0], [16, 0]], lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp = [[2, 0], [4, 0]], block = []>
+!tile = !gl.memdesc<32x64xf32, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @swizzled_boxes(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %i: index) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16, 16]>} {
+    %m = gl.local_alloc : !tile
+    gl.copy_to_shared %x at affine_map<(i, r, n) -> (i * 32 + r, n)>(%i), %m by tensor : memref<?x64xf32>, !tile
+    %t = gl.local_load %m : !tile -> tensor<32x64xf32, #columns>
+    "test.use"(%t) : (tensor<32x64xf32, #columns>) -> ()
+    %o = gl.local_alloc : !tile
+    gl.copy_to_shared %y at affine_map<(i, r, n) -> (i * 32 + r, n)>(%i), %o by tensor : memref<?x64xf32>, !tile
+    %u = gl.local_load %o : !tile -> tensor<32x64xf32, #rows>
+    "test.use"(%u) : (tensor<32x64xf32, #rows>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
 // Boxes go through rings as bulk copies do, including where tiles are drawn.
 // CHECK-LABEL: gpu.func @ring_of_boxes
 // CHECK: %[[RING:.*]] = gl.local_alloc : <3x64xbf16, {{.*}}>

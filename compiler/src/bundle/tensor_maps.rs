@@ -1,10 +1,12 @@
 //! Tensor maps among a kernel's parameters: what a launcher encodes, and for which sizes it can be encoded.
 
+use std::iter;
+
 use melior::ir::OperationRef;
 use norma_bundle::manifest::TensorMap;
 use norma_dialects::gl::{ParamAttr, ParamKind};
 use norma_passes::mlir::interval::Interval;
-use norma_targets::{COPY_ENGINE_GRANULE, LONGEST_OF_TENSOR_MAP};
+use norma_targets::{COPY_ENGINE_GRANULE, LONGEST_OF_TENSOR_MAP, SWIZZLE_SPANS};
 
 use super::host::{Buffer, HostFunction, Launch, Role};
 use super::kernel::params;
@@ -52,6 +54,13 @@ pub(super) fn check(kernel: OperationRef, host: &HostFunction, launch: &Launch) 
     Ok(())
 }
 
+/// The `CUtensorMapSwizzle` of a swizzle over `span` bytes, 0 for none; `None` if there is no such swizzle.
+fn swizzle_number(span: i64) -> Option<u32> {
+    let spans = iter::once(0).chain(SWIZZLE_SPANS);
+    let mut numbers = (0..).zip(spans);
+    numbers.find_map(|(number, known)| (known == span).then_some(number))
+}
+
 /// Describes the map of a buffer for a parameter; `None` if a size or a stride is unknown. A map lists its axes from the
 /// innermost.
 pub(super) fn describe(
@@ -83,7 +92,18 @@ pub(super) fn describe(
         box_dims: axes()
             .map(|axis| u32::try_from(extents[axis]).ok())
             .collect::<Option<_>>()?,
-        swizzle: 0,
+        swizzle: swizzle_number(param.swizzle())?,
         l2_promotion: 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::swizzle_number;
+
+    #[test]
+    fn swizzles_have_the_numbers_of_the_driver() {
+        let numbers = [0, 32, 64, 128, 16].map(swizzle_number);
+        assert_eq!(numbers, [Some(0), Some(1), Some(2), Some(3), None]);
+    }
 }

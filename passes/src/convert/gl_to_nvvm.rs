@@ -47,6 +47,7 @@ use norma_dialects::{
     attributes::kernel as kernel_attribute,
     gl::{MBarrierType, MemDescType, TensorMapType, WarpSpecializeOp},
 };
+use norma_targets::Target;
 
 use crate::{
     mlir::{
@@ -66,13 +67,19 @@ use emit::{Emit, Value};
 type Pattern =
     for<'c, 'a> fn(OperationRef<'c, 'a>, &[Value<'c, 'a>], &Builder<'c, 'a>) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 53] = [
+/// A pattern that depends on the target.
+type TargetPattern = for<'c, 'a> fn(
+    OperationRef<'c, 'a>,
+    &[Value<'c, 'a>],
+    &Builder<'c, 'a>,
+    &Target,
+) -> Result<(), Rejection<'c>>;
+
+const PATTERNS: [(&str, Pattern); 51] = [
     ("gl.load", global::load),
     ("gl.gather", gather::gather),
     ("gl.store", global::store),
     ("gl.scatter", scatter::scatter),
-    ("gl.reduce", reduce::reduce),
-    ("gl.warp_reduce", reduce::warp_reduce),
     ("gl.scan", scan::scan),
     ("gl.broadcast", reshape::broadcast),
     ("gl.convert_layout", reshape::convert_layout),
@@ -133,10 +140,17 @@ const PATTERNS: [(&str, Pattern); 53] = [
     ("arith.index_castui", elementwise::elementwise),
 ];
 
+const TARGET_PATTERNS: [(&str, TargetPattern); 2] = [
+    ("gl.reduce", reduce::reduce),
+    ("gl.warp_reduce", reduce::warp_reduce),
+];
+
 /// The ops of structured control flow that carry values, whose types are converted.
 const LOOPS_AND_BRANCHES: [&str; 3] = ["scf.for", "scf.if", "scf.while"];
 
 pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertGlToNvvm>) -> PassResult<'c> {
+    let target = &cx.options().target;
+    let target = Target::parse(target).map_err(|error| Diagnostic::user(module.location(), &error))?;
     let kernels = walk::named(module, "gpu.func");
     for kernel in &kernels {
         reject_unsupported(*kernel)?;
@@ -203,6 +217,9 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     for (name, pattern) in PATTERNS {
         conversion.pattern(name, pattern);
     }
+    for (name, pattern) in TARGET_PATTERNS {
+        conversion.pattern(name, move |op, operands, b| pattern(op, operands, b, target));
+    }
     for name in elementwise_names(module) {
         conversion.pattern(name, elementwise::elementwise);
     }
@@ -214,13 +231,19 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     Ok(())
 }
 
+/// The ops that have a pattern.
+fn with_pattern() -> impl Iterator<Item = &'static str> {
+    let names = PATTERNS.iter().map(|(name, _)| *name);
+    names.chain(TARGET_PATTERNS.iter().map(|(name, _)| *name))
+}
+
 /// The ops of arith and math in use, which all lower the same way.
 fn elementwise_names<'c>(module: OperationRef<'c, '_>) -> BTreeSet<&'c str> {
     walk::pre_order(module)
         .into_iter()
         .map(norma_dialects::op_name)
         .filter(|name| name.starts_with("arith.") || name.starts_with("math."))
-        .filter(|name| PATTERNS.iter().all(|(special, _)| special != name))
+        .filter(|name| with_pattern().all(|special| special != *name))
         .collect()
 }
 
@@ -228,16 +251,14 @@ fn elementwise_names<'c>(module: OperationRef<'c, '_>) -> BTreeSet<&'c str> {
 fn reject_unsupported<'c>(kernel: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
     for op in walk::pre_order(kernel) {
         let name = norma_dialects::op_name(op);
-        let lowered = PATTERNS.iter().any(|(known, _)| *known == name)
-            || ["gl.yield", WarpSpecializeOp::NAME].contains(&name);
+        let lowered =
+            with_pattern().any(|known| known == name) || ["gl.yield", WarpSpecializeOp::NAME].contains(&name);
         let foreign = name.starts_with("cf.")
             || name.starts_with("scf.")
                 && !LOOPS_AND_BRANCHES.contains(&name)
                 && !["scf.yield", "scf.condition"].contains(&name);
         if (name.starts_with("gl.") && !lowered) || foreign {
-            let known = PATTERNS
-                .iter()
-                .map(|(known, _)| *known)
+            let known = with_pattern()
                 .filter(|known| known.starts_with("gl."))
                 .collect::<Vec<_>>();
             return Err(Diagnostic::unsupported(

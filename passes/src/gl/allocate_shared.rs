@@ -15,10 +15,13 @@ use norma_dialects::{
     attributes::kernel,
     gl::{MBarrierType, WarpSpecializeOp},
 };
-use norma_targets::{ACCESS_BYTES, BOX_ALIGNMENT, MBARRIER_BYTES};
+use norma_targets::{ACCESS_BYTES, MBARRIER_BYTES};
 
 use crate::{
-    gl::shared_memory::{self, Completion},
+    gl::{
+        shared_memory::{self, Completion},
+        swizzled,
+    },
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -130,7 +133,7 @@ fn lifetimes<'c, 'a>(
                 (request.first, request.last) = program.whole();
             }
             if access.completion.is_by_copy_engine() {
-                request.alignment = request.alignment.max(BOX_ALIGNMENT);
+                request.alignment = request.alignment.max(swizzled::alignment_of(op));
             }
         }
     }

@@ -5,7 +5,7 @@
 //! memory for `gl.stages` steps, which the copies of later steps fill while a step computes. How copies signal that they have
 //! landed, and threads that they have consumed a stage, depends on the engine: mbarriers for the copy engine ([`bulk_ring`]),
 //! groups of a thread and barriers for `cp.async` ([`group_ring`]). The copy engine moves runs of bytes ([`bulk`]), or boxes of
-//! a tensor map ([`boxes`]).
+//! a tensor map ([`boxes`]), swizzled where that saves bank conflicts ([`swizzles`]).
 //!
 //! The kernel does not write the buffers that are copied from (`norm.kernel` reads only inputs), so reading them earlier gives
 //! the same values.
@@ -29,6 +29,7 @@ mod groups;
 mod ring;
 mod shared_to_global;
 mod step_bounds;
+mod swizzles;
 mod tile_copy;
 mod transfer;
 
@@ -72,6 +73,7 @@ fn pipeline<'c>(
     let stages = integer_of(function, kernel::STAGES).unwrap_or(1);
     let warps = integer_of(function, kernel::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(function.location(), "expected a kernel with gl.num_warps"))?;
+    swizzles::choose(function)?;
     let mut loops: Vec<OperationRef<'c, '_>> = Vec::new();
     let mut groups = Vec::new();
     for copy in copies_in(function) {

@@ -17,6 +17,10 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
                 WarpReduceOp::Or => WarpReduceOp::And,
                 WarpReduceOp::Add => WarpReduceOp::Xor,
                 WarpReduceOp::Xor => WarpReduceOp::Add,
+                WarpReduceOp::MinNum => WarpReduceOp::MaxNum,
+                WarpReduceOp::MaxNum => WarpReduceOp::MinNum,
+                WarpReduceOp::Minimum => WarpReduceOp::Maximum,
+                WarpReduceOp::Maximum => WarpReduceOp::Minimum,
             };
             // The combination of another reduction.
             let combined = with(instruction, |reduce| {

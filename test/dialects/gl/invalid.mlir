@@ -775,6 +775,22 @@ func.func @tensor_map_c1(%x: memref<64x64xf32, strided<[1, 64]>>) {
 
 // -----
 
+func.func @tensor_map_c2(%x: memref<?x64xf32>) {
+  // expected-error @+1 {{expected no swizzle or one over 32, 64 or 128 bytes, as many as rows of the box have, got 16 and rows of 16}}
+  %map = gl.tensor_map %x : !gl.tensor_map<memref<?x64xf32>, box = [4, 4], swizzle = 16>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c2_row(%x: memref<?x64xf32>) {
+  // expected-error @+1 {{got 128 and rows of 256}}
+  %map = gl.tensor_map %x : !gl.tensor_map<memref<?x64xf32>, box = [4, 64], swizzle = 128>
+  return
+}
+
+// -----
+
 func.func @tensor_load_c1(%map: !gl.tensor_map<memref<?x64xf32>, box = [1, 32]>, %m: !gl.memdesc<1x32xf32, #gl.plain<order = [1, 0]>>, %b: !gl.mbarrier<1>, %i: index) {
   // expected-error @+1 {{expected 2 coordinates and memory for a box of}}
   gl.tensor_load %map[%i], %m, %b[%i] : !gl.tensor_map<memref<?x64xf32>, box = [1, 32]>, !gl.memdesc<1x32xf32, #gl.plain<order = [1, 0]>>, !gl.mbarrier<1>

@@ -231,6 +231,17 @@ func.func @tensor_map(%x: memref<?x8192xbf16>) -> !gl.tensor_map<memref<?x8192xb
   return %map : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>
 }
 
+// CHECK-LABEL: func.func @swizzled_tensor_map
+func.func @swizzled_tensor_map(%x: memref<?x64xf32>, %m: !gl.memdesc<4x4xf32, #gl.shared_linear<offset = [[0, 1], [0, 2], [2, 0], [1, 0]]>>) attributes {
+    // CHECK-SAME: param = #gl.param<tensor_map 0 box = [32, 32] swizzle = 128>
+    param = #gl.param<tensor_map 0 box = [32, 32] swizzle = 128>} {
+  // CHECK: gl.tensor_map %{{.*}} : <memref<?x64xf32>, box = [32, 32], swizzle = 128>
+  %map = gl.tensor_map %x : !gl.tensor_map<memref<?x64xf32>, box = [32, 32], swizzle = 128>
+  // CHECK: gl.memdesc_reshape %{{.*}} : <4x4xf32, #gl.shared_linear<{{.*}}>> -> <16xf32, #gl.plain<order = [0]>>
+  %r = gl.memdesc_reshape %m : !gl.memdesc<4x4xf32, #gl.shared_linear<offset = [[0, 1], [0, 2], [2, 0], [1, 0]]>> -> !gl.memdesc<16xf32, #gl.plain<order = [0]>>
+  return
+}
+
 // CHECK-LABEL: func.func @tensor_copies
 func.func @tensor_copies(%map: !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>, %s: !gl.memdesc<1x256xbf16, #plain>, %full: !gl.mbarrier<3>, %i: index) {
   // CHECK: gl.tensor_load %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}, %{{.*}}[%{{.*}}] : <memref<?x8192xbf16>, box = [1, 256]>, <1x256xbf16, {{.*}}>, <3>

@@ -24,7 +24,7 @@ use norma_dialects::{
 };
 use norma_targets::{BOX_ALIGNMENT, STATIC_SHARED_BYTES, WARP_SIZE};
 
-use crate::gl::launch;
+use crate::gl::{launch, swizzled};
 use crate::mlir::{
     address_space, builder::Builder, context, diagnostic::Diagnostic, pass::PassError, region, walk,
 };
@@ -73,7 +73,9 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
 
     let b = Builder::before(kernel);
     if shared > 0 {
-        shared_memory(&b, name, shared, is_dynamic)?;
+        let alignments = walk::pre_order(kernel).into_iter().map(swizzled::alignment_of);
+        let alignment = alignments.fold(BOX_ALIGNMENT, i64::max);
+        shared_memory(&b, name, shared, alignment, is_dynamic)?;
     }
     let region = region::taken_from(kernel.region(0)?);
     let function = b.op_with("llvm.func", &[], &[], &attributes, vec![region]);
@@ -178,6 +180,7 @@ fn shared_memory<'c>(
     b: &Builder<'c, '_>,
     kernel: &str,
     bytes: i64,
+    alignment: i64,
     dynamic: bool,
 ) -> Result<(), Diagnostic<'c>> {
     let context = b.context();
@@ -196,7 +199,7 @@ fn shared_memory<'c>(
         ("global_type", parse(&format!("!llvm.array<{size} x i8>"))?),
         ("linkage", parse(linkage)?),
         ("addr_space", parse(&format!("{} : i32", address_space::SHARED))?),
-        ("alignment", b.i64_attribute(BOX_ALIGNMENT)),
+        ("alignment", b.i64_attribute(alignment)),
     ];
     b.op_with("llvm.mlir.global", &[], &[], &attributes, vec![Region::new()]);
     Ok(())

@@ -54,11 +54,12 @@ pub(super) fn parameters<'c>(
     }
     sizes.extend(outermost_sizes_of_loads(kernel)?);
     sizes.extend(queried_sizes(kernel)?);
-    let of_axis = |kind| move |(buffer, axis): BufferAxis| ParamAttr::get(context, kind, buffer, axis, &[]);
+    let of_axis =
+        |kind| move |(buffer, axis): BufferAxis| ParamAttr::get(context, kind, buffer, axis, &[], 0);
     let maps = tensor_maps(kernel)?;
-    let maps = maps
-        .iter()
-        .map(|(buffer, extents)| ParamAttr::get(context, ParamKind::TensorMap, *buffer, 0, extents));
+    let maps = maps.iter().map(|(buffer, extents, swizzle)| {
+        ParamAttr::get(context, ParamKind::TensorMap, *buffer, 0, extents, *swizzle)
+    });
     Ok(arguments
         .into_iter()
         .chain(sizes.into_iter().map(of_axis(ParamKind::Size)))
@@ -95,7 +96,7 @@ fn arguments<'c>(
             true => ParamKind::Pointer,
             false => ParamKind::Scalar,
         };
-        arguments.push(ParamAttr::get(context, kind, index as i64, 0, &[]));
+        arguments.push(ParamAttr::get(context, kind, index as i64, 0, &[], 0));
     }
     Ok(arguments)
 }
@@ -162,8 +163,8 @@ pub(super) fn constant_index(value: Value<'_, '_>) -> Option<i64> {
     integer_of(op, "value")
 }
 
-/// The tensor maps of a kernel, each as its buffer and its box.
-fn tensor_maps<'c>(kernel: OperationRef<'c, '_>) -> Result<BTreeSet<(i64, Vec<i64>)>, PassError<'c>> {
+/// The tensor maps of a kernel, each as its buffer, its box and its swizzle.
+fn tensor_maps<'c>(kernel: OperationRef<'c, '_>) -> Result<BTreeSet<(i64, Vec<i64>, i64)>, PassError<'c>> {
     let mut maps = BTreeSet::new();
     for map in walk::all(kernel, TensorMapOp::from_op) {
         let location = map.op().location();
@@ -172,7 +173,7 @@ fn tensor_maps<'c>(kernel: OperationRef<'c, '_>) -> Result<BTreeSet<(i64, Vec<i6
         let ty = TensorMapType::from_type(map.map()?.r#type())
             .ok_or_else(|| Diagnostic::internal(location, "expected a tensor map"))?;
         tensor_maps::check(map.buffer()?, location)?;
-        maps.insert((buffer.argument_number() as i64, ty.r#box().to_vec()));
+        maps.insert((buffer.argument_number() as i64, ty.r#box().to_vec(), ty.swizzle()));
     }
     Ok(maps)
 }

@@ -8,7 +8,7 @@
 use melior::ir::{BlockRef, OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{ReduceOp, WarpReduceOp};
 use norma_layout::{HardwareDim, LinearLayout, ReductionPlan};
-use norma_targets::WARP_SIZE;
+use norma_targets::{Target, WARP_SIZE};
 
 use crate::gl::constant_tiles;
 use crate::mlir::{builder::Builder, combiner, conversion::Rejection, diagnostic::Diagnostic, walk};
@@ -35,6 +35,7 @@ pub(super) fn reduce<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
     b: &Builder<'c, 'a>,
+    target: &Target,
 ) -> Result<(), Rejection<'c>> {
     let reduce = ReduceOp::from_op(op).ok_or("expected gl.reduce")?;
     let (layout, plan) = plan(&Emit::new(b), reduce.tiles(), reduce.axis()?)?;
@@ -47,7 +48,7 @@ pub(super) fn reduce<'c, 'a>(
         )
         .into());
     }
-    lower(op, operands, b, &plan)
+    lower(op, operands, b, &plan, target)
 }
 
 /// Lowers `gl.warp_reduce`.
@@ -55,6 +56,7 @@ pub(super) fn warp_reduce<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
     b: &Builder<'c, 'a>,
+    target: &Target,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let reduce = WarpReduceOp::from_op(op).ok_or("expected gl.warp_reduce")?;
@@ -73,7 +75,7 @@ pub(super) fn warp_reduce<'c, 'a>(
             .into());
         }
     }
-    lower(op, operands, b, &plan)
+    lower(op, operands, b, &plan, target)
 }
 
 fn plan<'c>(
@@ -94,6 +96,7 @@ fn lower<'c, 'a>(
     operands: &[Value<'c, 'a>],
     b: &Builder<'c, 'a>,
     plan: &ReductionPlan,
+    target: &Target,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let block = walk::entry_block(op)?;
@@ -106,9 +109,9 @@ fn lower<'c, 'a>(
         .map(|operand| e.elements(*operand))
         .collect::<Result<Vec<_>, _>>()?;
     let redux = match (tiles.as_slice(), are_constant.as_slice()) {
-        ([tile], [false]) if plan.lane_shuffles.len() == LANE_BITS => {
-            tile.first().and_then(|value| redux::kind(block, value.r#type()))
-        }
+        ([tile], [false]) if plan.lane_shuffles.len() == LANE_BITS => tile
+            .first()
+            .and_then(|value| redux::kind(block, value.r#type(), target)),
         _ => None,
     };
     let packed = match operands {

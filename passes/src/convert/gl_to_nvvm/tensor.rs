@@ -31,6 +31,7 @@ pub(super) fn map<'c, 'a>(op: OperationRef<'c, 'a>, b: &Builder<'c, 'a>) -> Resu
         .position(|param| {
             (param.kind(), param.argument()) == (Ok(ParamKind::TensorMap), buffer.index)
                 && param.r#box() == ty.r#box()
+                && param.swizzle() == ty.swizzle()
         })
         .ok_or_else(|| e.internal("expected a parameter for each tensor map"))?;
     let kernel = walk::enclosing(op, "llvm.func").ok_or("expected an llvm.func around the op")?;

@@ -11,7 +11,7 @@ use melior::{
     Context,
     ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike},
 };
-use norma_dialects::gl::{BulkLoadOp, BulkStoreOp, MemDescIndexOp, TailLoadOp};
+use norma_dialects::gl::{BulkLoadOp, BulkStoreOp, MemDescIndexOp, MemDescType, TailLoadOp};
 use norma_targets::COPY_ENGINE_GRANULE;
 
 use crate::{
@@ -371,7 +371,8 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         let results = self.first_of_run(b, &part.place, indices)?;
         let mut slot = memory;
         for (axis, position) in part.place.iter().enumerate() {
-            slot = index_memory(b, slot, self.element, &self.shape[axis + 1..], b.index(*position))?;
+            let inner = shared_memory::row_major(b.context(), self.element, &self.shape[axis + 1..]);
+            slot = index_memory(b, slot, inner, b.index(*position))?;
         }
         Ok((slot, AffineMap::new(b.context(), indices, 0, &results)))
     }
@@ -463,15 +464,13 @@ pub(super) struct Part<'c, 'a> {
     tail: Option<Value<'c, 'a>>,
 }
 
-/// Builds `memory[index]`, a row-major stage of shape `shape`.
+/// Builds `memory[index]`, a stage of type `stage`.
 pub(super) fn index_memory<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     memory: Value<'c, 'a>,
-    element: Type<'c>,
-    shape: &[i64],
+    stage: MemDescType<'c>,
     index: Value<'c, 'a>,
 ) -> Result<Value<'c, 'a>, PassError<'c>> {
-    let stage = shared_memory::row_major(b.context(), element, shape);
     let stage = b.insert(MemDescIndexOp::build(b.location(), memory, index, stage.into())?);
     Ok(stage.result(0)?.into())
 }

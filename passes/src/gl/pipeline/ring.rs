@@ -236,5 +236,5 @@ fn slot<'c: 'a, 'a>(
     stage: Value<'c, 'a>,
 ) -> Result<Value<'c, 'a>, PassError<'c>> {
     let memory = shared_memory::type_of(copy.memory()?, copy.op())?;
-    bulk::index_memory(b, ring, memory.element_type(), memory.shape(), stage)
+    bulk::index_memory(b, ring, memory, stage)
 }

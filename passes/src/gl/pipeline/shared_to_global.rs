@@ -112,7 +112,7 @@ fn alternate<'c: 'a, 'a>(
     let sends = sends_in(of);
     for (send, memory) in sends.iter().zip(memories) {
         let ty = shared_memory::type_of(send.memory()?, send.op())?;
-        let place = bulk::index_memory(&b, *memory, ty.element_type(), ty.shape(), buffer)?;
+        let place = bulk::index_memory(&b, *memory, ty, buffer)?;
         let old = send.memory()?;
         b.replace_all_uses(old, place);
         if let Some(alloc) = definition(old).filter(|alloc| LocalAllocOp::from_op(*alloc).is_some()) {

@@ -6,7 +6,7 @@ use super::super::{
     op::Op,
     shape::Scalar,
 };
-use crate::program::{Instruction, IntegerPredicate, ShuffleKind, VoteKind, WarpReduceOp};
+use crate::program::{Format, Instruction, IntegerPredicate, ShuffleKind, VoteKind, WarpReduceOp};
 
 pub(super) fn shuffle(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let kind = match op.need_keyword("kind")?.as_str() {
@@ -82,19 +82,28 @@ pub(super) fn elect(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
 
 pub(super) fn reduce(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let ty = op.operand_type(0)?;
-    if Scalar::of(ty)? != Scalar::Integer(32) {
-        return Err(unsupported(format!("is only modelled on i32, got {ty}")));
+    let keyword = op.need_keyword("kind")?;
+    if op.flag("abs") {
+        return Err(unsupported("reduces absolute values, which is not modelled"));
     }
-    let kind = match op.need_keyword("kind")?.as_str() {
-        "add" => WarpReduceOp::Add,
-        "min" => WarpReduceOp::MinSigned,
-        "max" => WarpReduceOp::MaxSigned,
-        "umin" => WarpReduceOp::MinUnsigned,
-        "umax" => WarpReduceOp::MaxUnsigned,
-        "and" => WarpReduceOp::And,
-        "or" => WarpReduceOp::Or,
-        "xor" => WarpReduceOp::Xor,
-        other => return Err(unsupported(format!("has kind {other}, which is not modelled"))),
+    let kind = match (Scalar::of(ty)?, keyword.as_str(), op.flag("nan")) {
+        (Scalar::Integer(32), "add", false) => WarpReduceOp::Add,
+        (Scalar::Integer(32), "min", false) => WarpReduceOp::MinSigned,
+        (Scalar::Integer(32), "max", false) => WarpReduceOp::MaxSigned,
+        (Scalar::Integer(32), "umin", false) => WarpReduceOp::MinUnsigned,
+        (Scalar::Integer(32), "umax", false) => WarpReduceOp::MaxUnsigned,
+        (Scalar::Integer(32), "and", false) => WarpReduceOp::And,
+        (Scalar::Integer(32), "or", false) => WarpReduceOp::Or,
+        (Scalar::Integer(32), "xor", false) => WarpReduceOp::Xor,
+        (Scalar::Float(Format::F32), "fmin", false) => WarpReduceOp::MinNum,
+        (Scalar::Float(Format::F32), "fmax", false) => WarpReduceOp::MaxNum,
+        (Scalar::Float(Format::F32), "fmin", true) => WarpReduceOp::Minimum,
+        (Scalar::Float(Format::F32), "fmax", true) => WarpReduceOp::Maximum,
+        _ => {
+            return Err(unsupported(format!(
+                "has kind {keyword} of {ty}, which is not modelled"
+            )));
+        }
     };
     let (value, mask) = (body.scalar(op, 0)?, body.scalar(op, 1)?);
     let to = body.scalar_result(op)?;

@@ -12,7 +12,8 @@ use super::{
 use crate::{
     address::SHARED_WINDOW,
     program::{
-        Instruction, IntegerOp, IntegerPredicate, Register, ShuffleKind, Space, VoteKind, WarpReduceOp,
+        Format, Instruction, IntegerOp, IntegerPredicate, Register, ShuffleKind, Space, VoteKind,
+        WarpReduceOp,
     },
 };
 
@@ -170,21 +171,17 @@ pub(super) fn elect(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &
 pub(super) fn reduce(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand]) -> Result<()> {
     q.take("sync");
     let ty = q.ty()?;
-    let signed = match ty.kind {
-        Kind::Signed => true,
-        Kind::Unsigned | Kind::Bits => false,
+    use WarpReduceOp::*;
+    let known: &[_] = match ty.kind {
+        Kind::Signed => &[("add", Add), ("min", MinSigned), ("max", MaxSigned)],
+        Kind::Unsigned => &[("add", Add), ("min", MinUnsigned), ("max", MaxUnsigned)],
+        Kind::Bits => &[("and", And), ("or", Or), ("xor", Xor)],
+        Kind::Float(Format::F32) if q.take("NaN") => &[("min", Minimum), ("max", Maximum)],
+        Kind::Float(Format::F32) => &[("min", MinNum), ("max", MaxNum)],
         _ => return Err(unsupported("has a type that is not modelled")),
     };
-    use WarpReduceOp::*;
     let op = q
-        .one_of(&[
-            ("add", Add),
-            ("min", if signed { MinSigned } else { MinUnsigned }),
-            ("max", if signed { MaxSigned } else { MaxUnsigned }),
-            ("and", And),
-            ("or", Or),
-            ("xor", Xor),
-        ])
+        .one_of(known)
         .ok_or_else(|| unsupported("has no operation that is modelled"))?;
     q.done()?;
     let [to, value, mask] = found else {

@@ -89,12 +89,14 @@ fn warp_operations() {
         "%0 = nvvm.redux.sync add %i, %i : i32 -> i32" => [Instruction::WarpReduce { op: WarpReduceOp::Add, .. }];
         "%0 = nvvm.redux.sync umax %i, %i : i32 -> i32" => [Instruction::WarpReduce { op: WarpReduceOp::MaxUnsigned, .. }];
         "%0 = nvvm.redux.sync min %i, %i : i32 -> i32" => [Instruction::WarpReduce { op: WarpReduceOp::MinSigned, .. }];
+        "%0 = nvvm.redux.sync fmax %x, %i : f32 -> f32" => [Instruction::WarpReduce { op: WarpReduceOp::MaxNum, .. }];
+        "%0 = nvvm.redux.sync fmin %x, %i {nan = true} : f32 -> f32" => [Instruction::WarpReduce { op: WarpReduceOp::Minimum, .. }];
         "nvvm.bar.warp.sync %i : i32" => [Instruction::WarpBarrier { mask: I }];
     }
     assert!(
-        problems("%0 = nvvm.redux.sync fmax %x, %i : f32 -> f32")[0]
+        problems("%0 = nvvm.redux.sync fmax %x, %i {abs = true} : f32 -> f32")[0]
             .message
-            .contains("only modelled on i32")
+            .contains("absolute values")
     );
 }
 

@@ -288,6 +288,9 @@ fn warp_operations() {
             Instruction::Integer { op: IntegerOp::TrailingZeros, a, .. }
         ] if value == leads && a == leaders;
         "redux.sync.max.s32 $0, $3, -1;" => [Instruction::WarpReduce { op: WarpReduceOp::MaxSigned, value: I, .. }];
+        "redux.sync.xor.b32 $0, $3, -1;" => [Instruction::WarpReduce { op: WarpReduceOp::Xor, value: I, .. }];
+        "{ .reg .f32 a; redux.sync.max.f32 a, $5, -1; }" => [Instruction::WarpReduce { op: WarpReduceOp::MaxNum, value: X, .. }];
+        "{ .reg .f32 a; redux.sync.min.NaN.f32 a, $5, -1; }" => [Instruction::WarpReduce { op: WarpReduceOp::Minimum, value: X, .. }];
         "{ .reg .b32 a; mapa.shared::cluster.u32 a, $3, $3; }" => [Instruction::MapToCta { address: I, rank: I, .. }];
     }
 }

@@ -78,4 +78,12 @@ pub enum WarpReduceOp {
     And,
     Or,
     Xor,
+    /// Of f32, as [`FloatOp::MinNum`](super::FloatOp::MinNum).
+    MinNum,
+    /// Of f32, as [`FloatOp::MaxNum`](super::FloatOp::MaxNum).
+    MaxNum,
+    /// Of f32, as [`FloatOp::Minimum`](super::FloatOp::Minimum).
+    Minimum,
+    /// Of f32, as [`FloatOp::Maximum`](super::FloatOp::Maximum).
+    Maximum,
 }

@@ -186,6 +186,25 @@ fn a_warp_reduces_integers() {
     });
 }
 
+/// The largest of a warp's values, one of which is NaN: `fmax` leaves it out, and with `nan` it is the result.
+#[test]
+fn a_warp_reduces_floats() {
+    let body = "
+    %nan = llvm.mlir.constant(0x7FC00000 : f32) : f32
+    %f = llvm.uitofp %tid : i32 to f32
+    %is_eighth = llvm.icmp \"eq\" %tid, %c8 : i32
+    %value = llvm.select %is_eighth, %nan, %f : i1, f32
+    %number = nvvm.redux.sync fmax %value, %all : f32 -> f32
+    %any = nvvm.redux.sync fmax %value, %all {nan = true} : f32 -> f32
+    %is_number = llvm.fcmp \"oeq\" %any, %any : f32
+    %zero = llvm.mlir.constant(0.0 : f32) : f32
+    %more = llvm.select %is_number, %one, %zero : i1, f32
+    %sum = llvm.fadd %number, %more : f32
+    llvm.store %sum, %yi : f32, !llvm.ptr<1>";
+    let expected: Vec<f32> = (0..64).map(|id| if id < 32 { 31.0 } else { 64.0 }).collect();
+    Kernel::of(body).gives(&expected, &[]);
+}
+
 /// Minima and maxima of floats; `maxnum` ignores an operand that is NaN.
 #[test]
 fn floats_smaller_and_larger() {
