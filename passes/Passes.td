@@ -1193,7 +1193,9 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
     elements that do not lie beyond the bound. A loop whose guard holds in all but
     its last steps is peeled: one loop without the guard, and one for the remaining
     steps. A value that is needed again after a loop is read again in the next loop,
-    with hints to the caches that the schedule keeps it in.
+    with hints to the caches that the schedule keeps it in. With `held_steps` the
+    first steps of both loops are peeled too, and those of the next loop take the
+    tiles that those of the first one have read.
 
     If the schedule's `hand_out` is dynamic, the loop over tiles becomes an
     `scf.while`: a CTA begins with the tile of its own number, and draws the next

@@ -146,6 +146,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | `bring` | | how a tile that is kept in shared memory travels there, and the tile of a result from there: `load`, through the registers of the threads, which share the run of memory that whole rows form; `cp_async`, by the threads themselves; `bulk`, by the copy engine as runs of bytes; `tensor`, by the copy engine as boxes of a tensor map, which the launch passes |
     | `stages` | | pipelining stages: for tiles in shared memory the stages of a loop's ring; for loops that load to registers, 2 has each step load the next one's tile before it computes on its own (`gl-prefetch-loads`) |
     | `unroll_bytes` | bytes | loads that a thread issues together in a loop over memory: its steps are unrolled until they load so many (`gl-unroll-loops`); 0 for one step at a time |
+    | `held_steps` | steps | steps of the loop over a row whose tiles stay in registers until the row is needed again: these are peeled off the loop, from the first one on, and what passes over the row later reads the tiles of the other steps alone; 0 for none |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
     | `producer_registers` | registers | what each thread of the producer warps keeps; the others it hands to the threads that compute (`setmaxnreg`). 0 for an equal share |
     | `consumer_groups` | groups | groups of warps that take the steps of the loop in turns, each step by one group, which has the warps that `spread` says |
@@ -167,7 +168,8 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     Constraints:
     - C1: at most one factor of a dim is without a size; sizes are at least 1, and powers of two where the level says so.
     - C2: lanes are at most 32 in all, threads at most 1024, and CTAs of a cluster at most 16.
-    - C3: `stages` and `consumer_groups` are at least 1; `unroll_bytes`, `producer_warps` and `min_ctas_per_sm` are at least 0.
+    - C3: `stages` and `consumer_groups` are at least 1; `unroll_bytes`, `held_steps`, `producer_warps` and `min_ctas_per_sm` are at
+      least 0.
     - C4: `vector` is the innermost factor of a dim, and only `grid`, `split` and `loop` may be without a size.
     - C5: `spread` has a list of factors for each dim, and `keep` is a list of places.
     - C6: `aligned_dim` is -1 or the position of a dim with a `vector` factor.
@@ -190,6 +192,12 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
 
     ```mlir
     #norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(8)]], keep = [l1], stages = 2>
+    ```
+
+    The same row without loads ahead, of which the first four chunks stay in registers, and the others are read again from L1:
+
+    ```mlir
+    #norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(8)]], keep = [l1], held_steps = 4>
     ```
 
     Rows that each of 264 CTAs draws one after the other, until none are left:
@@ -217,6 +225,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     DefaultValuedParameter<"::mlir::norm::CopyMechanism", "::mlir::norm::CopyMechanism::Load">:$bring,
     DefaultValuedParameter<"int64_t", "1">:$stages,
     DefaultValuedParameter<"int64_t", "0">:$unroll_bytes,
+    DefaultValuedParameter<"int64_t", "0">:$held_steps,
     DefaultValuedParameter<"int64_t", "0">:$producer_warps,
     DefaultValuedParameter<"int64_t", "0">:$producer_registers,
     DefaultValuedParameter<"int64_t", "1">:$consumer_groups,
@@ -229,7 +238,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
   );
   let assemblyFormat = [{
     `<` `spread` `=` custom<Spread>($spread) (`,` struct(custom<Places>($keep), $bring, $stages, $unroll_bytes,
-    $producer_warps, $producer_registers, $consumer_groups, $hand_out, $dependent_launch, $early_reads,
+    $held_steps, $producer_warps, $producer_registers, $consumer_groups, $hand_out, $dependent_launch, $early_reads,
     custom<MergedLevels>($merge_reductions), $min_ctas_per_sm, $aligned_dim)^)? `>`
   }];
   let genVerifyDecl = 1;

@@ -27,8 +27,8 @@ static std::string levelName(int64_t number) {
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayAttr spread,
                                    ArrayRef<int64_t> keep, CopyMechanism, int64_t stages, int64_t unrollBytes,
-                                   int64_t producerWarps, int64_t producerRegisters, int64_t consumerGroups, HandOut, bool, bool,
-                                   ArrayRef<int64_t> mergeReductions, int64_t minCtasPerSm, int64_t alignedDim) {
+                                   int64_t heldSteps, int64_t producerWarps, int64_t producerRegisters, int64_t consumerGroups, HandOut,
+                                   bool, bool, ArrayRef<int64_t> mergeReductions, int64_t minCtasPerSm, int64_t alignedDim) {
   // The largest product of each level's factors (C2); products saturate, so that they do not wrap around to a smaller number.
   struct Bound {
     Level level;
@@ -70,9 +70,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expected places between 0 and 4, got " << place;
   if (stages < 1 || consumerGroups < 1) // schedule_c3
     return emitError() << "expected at least one stage and one consumer group, got " << stages << " and " << consumerGroups;
-  if (unrollBytes < 0 || producerWarps < 0 || minCtasPerSm < 0) // schedule_c3
-    return emitError() << "expected no negative number of unrolled bytes, producer warps or CTAs, got " << unrollBytes << ", "
-                       << producerWarps << " and " << minCtasPerSm;
+  if (unrollBytes < 0 || heldSteps < 0 || producerWarps < 0 || minCtasPerSm < 0) // schedule_c3
+    return emitError() << "expected no negative number of unrolled bytes, held steps, producer warps or CTAs, got " << unrollBytes << ", "
+                       << heldSteps << ", " << producerWarps << " and " << minCtasPerSm;
   bool isRegisterCount = producerRegisters >= 24 && producerRegisters <= 240 && producerRegisters % 8 == 0;
   if (producerRegisters != 0 && !isRegisterCount) // schedule_c8
     return emitError() << "expected producer_registers to be 0 or a multiple of 8 from 24 to 240, got " << producerRegisters;

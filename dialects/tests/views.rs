@@ -139,6 +139,7 @@ fn attributes_round_trip_their_parameters() {
         norm::CopyMechanism::Load,
         1,
         64,
+        3,
         0,
         0,
         1,
@@ -151,8 +152,8 @@ fn attributes_round_trip_their_parameters() {
     );
     assert_eq!(
         schedule.to_string(),
-        "#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [register, l2], unroll_bytes = 64, dependent_launch = true, \
-         merge_reductions = [cluster, loop], min_ctas_per_sm = 4>"
+        "#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [register, l2], unroll_bytes = 64, held_steps = 3, \
+         dependent_launch = true, merge_reductions = [cluster, loop], min_ctas_per_sm = 4>"
     );
     let parsed =
         ScheduleAttr::try_from(melior::ir::Attribute::parse(&context, &schedule.to_string()).unwrap());

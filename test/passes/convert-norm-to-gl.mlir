@@ -447,6 +447,86 @@ norm.kernel @kept_nowhere(%x: memref<?x4096xf32>, %y: memref<?x4096xf32>)
 
 // -----
 
+// Of a row kept in L1 the first two steps stay in registers: each nest takes them before its loop, which has the other three steps. They
+// are read once, so that they need no room in the caches.
+
+// CHECK-LABEL: gpu.func @held_steps(
+// CHECK: %[[FIRST:.*]] = gl.load {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+// CHECK: %[[SECOND:.*]] = gl.load {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+// CHECK: scf.for %[[STEP:.*]] = %c2{{.*}} to %c5{{.*}} iter_args
+// CHECK-NEXT: gl.load %arg0 at {{.*}}(%{{.*}}, %[[STEP]]) cache <l1 = evict_last, l2 = evict_last>
+// CHECK-NOT: gl.load
+// CHECK: %[[FIRST_AGAIN:.*]] = gl.optimization_barrier %[[FIRST]]
+// CHECK: %[[SECOND_AGAIN:.*]] = gl.optimization_barrier %[[SECOND]]
+// CHECK: scf.for %{{.*}} = %c2{{.*}} to %c5{{.*}} iter_args
+// CHECK-NEXT: gl.load {{.*}} cache <l1 = evict_last, l2 = evict_last>
+// CHECK-NOT: gl.load
+// CHECK: gl.optimization_barrier %[[FIRST_AGAIN]]
+// CHECK: gl.store {{.*}}(%{{.*}}, %c0{{.*}})
+// CHECK: gl.optimization_barrier %[[SECOND_AGAIN]]
+// CHECK: gl.store {{.*}}(%{{.*}}, %c1{{.*}})
+// CHECK: scf.for %{{.*}} = %c2{{.*}} to %c5
+// CHECK-NEXT: gl.load {{.*}} cache <l1 = evict_first, l2 = evict_first>
+norm.kernel @held_steps(%x: memref<?x640xf32>, %y: memref<?x640xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 5 : loop, %t = 32 : thread, %v = 4 : register)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]], keep = [l1], held_steps = 2>) {
+  %0 = norm.read %x[%b, %c * 128 + %t * 4 + %v] : memref<?x640xf32>
+  %1 = norm.reduce max %0 over(%c, %t, %v) : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = norm.reduce add %2 over(%c, %t, %v) : f32
+  %4 = arith.divf %2, %3 : f32
+  norm.write %4, %y[%b, %c * 128 + %t * 4 + %v] : memref<?x640xf32>
+}
+
+// -----
+
+// Rows with fewer steps than are held need no loop, and only the last step has a guard.
+
+// CHECK-LABEL: gpu.func @all_steps_held(
+// CHECK-NOT: scf.for
+// CHECK-NOT: where
+// CHECK-COUNT-1: gl.load
+// CHECK: gl.load {{.*}} where
+// CHECK-NOT: gl.load
+norm.kernel @all_steps_held(%x: memref<?x200xf32>, %y: memref<?x200xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread, %v = 4 : register) where(%c * 128 + %t * 4 + %v < 200)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]], keep = [l1], held_steps = 3>) {
+  %0 = norm.read %x[%b, %c * 128 + %t * 4 + %v] : memref<?x200xf32>
+  %1 = norm.reduce add %0 over(%c, %t, %v) : f32
+  %2 = arith.divf %0, %1 : f32
+  norm.write %2, %y[%b, %c * 128 + %t * 4 + %v] : memref<?x200xf32>
+}
+
+// -----
+
+// A dynamic extent may have fewer steps than are held, so that all of these have guards, and no loop begins before them. What only the last
+// nest reads stays in its loop.
+
+// CHECK-LABEL: gpu.func @held_steps_of_dynamic_rows(
+// CHECK: %[[FULL:.*]] = arith.maxsi %c1{{.*}}, %{{.*}} : index
+// CHECK: %[[HELD:.*]] = gl.load %arg0 at {{.*}} where
+// CHECK: scf.for %{{.*}} = %c1{{.*}} to %[[FULL]]
+// CHECK: scf.for %{{.*}} = %[[FULL]] to %{{.*}}
+// CHECK: gl.load %arg0 at {{.*}} where
+// CHECK: gl.optimization_barrier %[[HELD]]
+// CHECK: gl.load %arg1 at {{.*}} where
+// CHECK: gl.store
+// CHECK: scf.for
+// CHECK: gl.load %arg0
+// CHECK: gl.load %arg1
+norm.kernel @held_steps_of_dynamic_rows(%x: memref<?x?xf32>, %w: memref<?xf32>, %y: memref<?x?xf32>)
+    space(%b = dim(%x, 0) : grid, %c = (dim(%x, 1)) ceildiv 32 : loop, %t = 32 : thread) where(%c * 32 + %t < dim(%x, 1))
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [l2], held_steps = 1>) {
+  %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x?xf32>
+  %1 = norm.reduce add %0 over(%c, %t) : f32
+  %2 = arith.divf %0, %1 : f32
+  %3 = norm.read %w[%c * 32 + %t] : memref<?xf32>
+  %4 = arith.mulf %2, %3 : f32
+  norm.write %4, %y[%b, %c * 32 + %t] : memref<?x?xf32>
+}
+
+// -----
+
 // Tiles begin up to 3 elements before the row: the first step is guarded at its start, the last at its end, those in between
 // not at all. This follows without knowing any size.
 // CHECK-LABEL: gpu.func @aligned

@@ -83,6 +83,17 @@ norm.kernel @nested(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n =
 
 // -----
 
+// expected-error @below {{unsupported: held_steps = 2 in a schedule with a split, whose parts other kernels read again; supported: 0}}
+norm.kernel @held_steps(%x: memref<?x4096xf32>, %y: memref<?x4096xf32>) space(%m = dim(%x, 0), %n = 4096)
+    schedule(#norm.schedule<spread = [[grid], [loop, split(4), lane(32)]], keep = [l1], held_steps = 2>) {
+  %0 = norm.read %x[%m, %n] : memref<?x4096xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.divf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x4096xf32>
+}
+
+// -----
+
 // expected-error @below {{unsupported: a split of dim 1, which is aligned_dim; supported: a split of another dim}}
 norm.kernel @aligned(%x: memref<?x65xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 65)
     schedule(#norm.schedule<spread = [[grid], [split(2), loop, lane(2), vector(8)]], aligned_dim = 1>) {

@@ -419,6 +419,72 @@ norm.kernel @looped_in_registers(%x: memref<?x64xf32>, %y: memref<?x64xf32>) spa
 
 // -----
 
+// expected-error @+1 {{expected a dim that passes in a loop for held_steps, got none}}
+norm.kernel @held_without_loop(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], held_steps = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: held_steps within several loops; supported: one loop}}
+norm.kernel @held_in_two_loops(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop], [loop, lane(32)]], keep = [l1], held_steps = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: held_steps where tiles go through shared memory; supported: bring = load, and keep = l1, l2 or none}}
+norm.kernel @held_in_shared(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [l1, shared], held_steps = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: held_steps in a loop over dim 1, along which nothing is needed again behind a reduction; supported: loops over what is read again}}
+norm.kernel @held_once(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], held_steps = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: held_steps in a loop over dim 0, along which nothing is needed again behind a reduction; supported: loops over what is read again}}
+norm.kernel @held_of_rows(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(2)], [lane(32), vector(2)]], held_steps = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// A step has 64 elements, and four more steps are held.
+// expected-error @+1 {{unsupported: 320 elements of each value in a thread, with those of held steps; supported: 256}}
+norm.kernel @held_too_many(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [loop, register(64)]], keep = [l1], held_steps = 4>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
 // One step is no loop: the row is held as a whole.
 norm.kernel @one_step(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(2)]]>) {

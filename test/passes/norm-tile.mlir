@@ -214,6 +214,31 @@ norm.kernel @none_or_all(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(
 
 // -----
 
+// Held steps are taken by rows of fewer steps too, so that a guard masks them where rows are known to be multiples of the tile. Rows that are
+// known to have so many steps need none.
+// CHECK: norm.kernel @held_steps(
+// CHECK-SAME: %[[C:.*]] = dim(%{{.*}}, 1) : loop, %[[T:.*]] = 32 : thread) where(%[[C]] * 32 + %[[T]] < dim(%{{.*}}, 1) * 32)
+norm.kernel @held_steps(%x: memref<?x?x32xf32>, %y: memref<?x?x32xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1) * 32)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [l1], held_steps = 2>) {
+  %0 = norm.read %x[%m, %n floordiv 32, %n mod 32] : memref<?x?x32xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.divf %0, %1 : f32
+  norm.write %2, %y[%m, %n floordiv 32, %n mod 32] : memref<?x?x32xf32>
+}
+// CHECK: norm.kernel @held_steps_of_long_rows(
+// CHECK-NOT: where
+// CHECK: norm.read
+norm.kernel @held_steps_of_long_rows(%x: memref<?x?x32xf32>, %y: memref<?x?x32xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1) * 32)
+    bounds(2 <= dim(%x, 1))
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [l1], held_steps = 2>) {
+  %0 = norm.read %x[%m, %n floordiv 32, %n mod 32] : memref<?x?x32xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.divf %0, %1 : f32
+  norm.write %2, %y[%m, %n floordiv 32, %n mod 32] : memref<?x?x32xf32>
+}
+
+// -----
+
 // A dim of at most one point stays, so that a guard can mask it.
 // CHECK: norm.kernel @one_or_none(
 // CHECK-SAME: space(%[[M:.*]] = 1 : grid) where(%[[M]] < dim(%{{.*}}, 0))

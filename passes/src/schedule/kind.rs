@@ -14,6 +14,7 @@ pub struct Kind {
     keep: Vec<CachePlace>,
     bring: CopyMechanism,
     prefetches: bool,
+    holds_steps: bool,
     merges_reductions: Vec<Level>,
     aligned_dim: Option<usize>,
 }
@@ -30,6 +31,7 @@ impl Kind {
             keep: mapping.keep.clone(),
             bring: mapping.bring,
             prefetches: mapping.prefetches(),
+            holds_steps: mapping.held_steps > 0,
             merges_reductions: mapping.merge_reductions.clone(),
             aligned_dim: mapping.aligned_dim,
         }

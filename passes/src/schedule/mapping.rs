@@ -84,6 +84,8 @@ pub struct Mapping {
     pub stages: i64,
     /// Bytes of loads that a thread issues together in loops over memory, which are unrolled for it; 0 for those of one step.
     pub unroll_bytes: i64,
+    /// Steps of the loop over a row whose tiles stay in registers until the row is needed again, from the first one on.
+    pub held_steps: i64,
     /// Warps that only copy.
     pub producer_warps: i64,
     /// Registers that each thread of the producer warps keeps, while the others are handed to consumers; 0 for an equal share.
@@ -114,6 +116,7 @@ impl Mapping {
             bring: CopyMechanism::Load,
             stages: 1,
             unroll_bytes: 0,
+            held_steps: 0,
             producer_warps: 0,
             producer_registers: 0,
             consumer_groups: 1,
@@ -138,6 +141,7 @@ impl Mapping {
             bring: schedule.bring()?,
             stages: schedule.stages(),
             unroll_bytes: schedule.unroll_bytes(),
+            held_steps: schedule.held_steps(),
             producer_warps: schedule.producer_warps(),
             producer_registers: schedule.producer_registers(),
             consumer_groups: schedule.consumer_groups(),
@@ -174,6 +178,7 @@ impl Mapping {
             self.bring,
             self.stages,
             self.unroll_bytes,
+            self.held_steps,
             self.producer_warps,
             self.producer_registers,
             self.consumer_groups,
@@ -231,7 +236,8 @@ impl Mapping {
     }
 
     /// Keeps those dims that are left of a kernel, given in their order. Without a loop there is no next step to load ahead,
-    /// nothing to unroll and nothing to take in turns: `stages` and `consumer_groups` become 1, and `unroll_bytes` 0.
+    /// nothing to unroll or to hold and nothing to take in turns: `stages` and `consumer_groups` become 1, `unroll_bytes` and
+    /// `held_steps` 0.
     pub fn keep_dims(&mut self, left: &[usize]) {
         let spread = left.iter().filter_map(|dim| self.spread.get(*dim).cloned());
         self.spread = spread.collect();
@@ -239,6 +245,7 @@ impl Mapping {
         self.aligned_dim = self.aligned_dim.and_then(position);
         if self.looped_dims() == 0 {
             self.unroll_bytes = 0;
+            self.held_steps = 0;
             self.consumer_groups = 1;
             if self.prefetches() {
                 self.stages = 1;
@@ -315,6 +322,11 @@ impl Mapping {
     pub fn registers(&self) -> i64 {
         self.extent(Level::Register)
             .saturating_mul(self.extent(Level::Vector))
+    }
+
+    /// Elements of the tile that one thread holds, with those of the tiles of the held steps.
+    pub fn registers_with_held_steps(&self) -> i64 {
+        self.registers().saturating_mul(self.held_steps.saturating_add(1))
     }
 }
 
@@ -399,6 +411,9 @@ impl fmt::Display for Mapping {
         if self.unroll_bytes != 0 {
             write!(formatter, " unroll_bytes {}", self.unroll_bytes)?;
         }
+        if self.held_steps != 0 {
+            write!(formatter, " held_steps {}", self.held_steps)?;
+        }
         if self.hand_out != HandOut::default() {
             write!(formatter, " hand_out {}", self.hand_out.keyword())?;
         }
@@ -432,7 +447,7 @@ mod tests {
                 vec![Factor::new(Level::Lane, 32)],
             ])
         };
-        let mut all = vec![plain(); 14];
+        let mut all = vec![plain(); 15];
         all[1].spread[1].push(Factor::new(Level::Vector, 4));
         all[2].keep = vec![CachePlace::L1];
         all[3].bring = CopyMechanism::Bulk;
@@ -446,6 +461,7 @@ mod tests {
         all[11].unroll_bytes = 64;
         all[12].producer_registers = 24;
         all[13].consumer_groups = 2;
+        all[14].held_steps = 2;
         for (index, mapping) in all.iter().enumerate() {
             let text = mapping.to_string();
             let same = all.iter().position(|other| other.to_string() == text);

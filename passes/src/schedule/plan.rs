@@ -61,8 +61,8 @@ pub fn apply<'c>(space: &Space<'c, '_>, mapping: &Mapping) -> Result<NewSpace<'c
     };
     check_applied(space, mapping, &before)?;
     let mut new = NewSpace::default();
-    for (dim, factors) in mapping.spread.iter().enumerate() {
-        split(space, dim, factors, before(dim), &mut new)?;
+    for dim in 0..mapping.spread.len() {
+        split(space, dim, mapping, before(dim), &mut new)?;
     }
     guard_parts(space, &mut new);
     copied_runs::check(space, mapping, &new)?;
@@ -160,10 +160,11 @@ fn size_of(space: &Space<'_, '_>, dim: usize, factors: &[Factor], position: usiz
 fn split<'c>(
     space: &Space<'c, '_>,
     dim: usize,
-    factors: &[Factor],
+    mapping: &Mapping,
     before: i64,
     new: &mut NewSpace<'c>,
 ) -> Result<(), Reason> {
+    let factors = &mapping.spread[dim];
     let context = context::of(space.location());
     let constant = |value: i64| AffineExpr::constant(context, value);
     let extent = match before {
@@ -230,7 +231,11 @@ fn split<'c>(
         (None, Some(extent), _) => extent == sized,
         // An extent of 0 is a multiple of everything, and yet has none of the tile's points.
         (Some(_), Some(extent), _) => extent > 0 && extent % sized == 0,
-        (Some(_), None, None) => extent.is_multiple_of(sized),
+        // Held steps are taken whether the dim has so many or not.
+        (Some(_), None, None) => {
+            let held = mapping.held_steps.saturating_mul(sized);
+            extent.is_multiple_of(sized) && (held <= bounds.least || !has_steps(space, mapping, dim, before))
+        }
         // The dims are sized for the upper bound: unless every extent has all of their points, a guard masks some.
         (_, None, _) => left
             .unwrap_or(1)

@@ -52,6 +52,7 @@ pub(super) fn copied(
         keep,
         bring: engine,
         unroll_bytes: 0,
+        held_steps: 0,
         early_reads: false,
         ..mapping.clone()
     })

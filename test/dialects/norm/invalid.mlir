@@ -51,8 +51,15 @@ func.func @schedule_c3() attributes {
 // -----
 
 func.func @schedule_c3_negative() attributes {
-  // expected-error @+1 {{expected no negative number of unrolled bytes, producer warps or CTAs, got 0, -1 and 0}}
+  // expected-error @+1 {{expected no negative number of unrolled bytes, held steps, producer warps or CTAs, got 0, 0, -1 and 0}}
   a = #norm.schedule<spread = [[grid]], producer_warps = -1>
+} { return }
+
+// -----
+
+func.func @schedule_c3_negative_steps() attributes {
+  // expected-error @+1 {{expected no negative number of unrolled bytes, held steps, producer warps or CTAs, got 0, -2, 0 and 0}}
+  a = #norm.schedule<spread = [[loop]], held_steps = -2>
 } { return }
 
 // -----

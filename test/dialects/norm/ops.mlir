@@ -106,13 +106,13 @@ norm.kernel @positions(%y: memref<8xindex>) space(%n = 8) {
 // CHECK-SAME: where(%[[B]] * 2 + %[[R]] < dim(%[[X]], 0))
 // CHECK-SAME: align(16, 4)
 // CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid, warp(2)], [cluster(2), loop, register(8), vector(4)]],
-// CHECK-SAME: keep = [shared, none], bring = bulk, stages = 3, producer_warps = 4, producer_registers = 24, consumer_groups = 3, hand_out = dynamic, dependent_launch = true, early_reads = true, min_ctas_per_sm = 2>)
+// CHECK-SAME: keep = [shared, none], bring = bulk, stages = 3, held_steps = 2, producer_warps = 4, producer_registers = 24, consumer_groups = 3, hand_out = dynamic, dependent_launch = true, early_reads = true, min_ctas_per_sm = 2>)
 norm.kernel @tiled(%x: memref<?x64xf32>, %y: memref<?xf32>)
     space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : thread, %k = 2 : cluster, %c = 1 : loop, %t = 32 : register)
     where(%b * 2 + %r < dim(%x, 0))
     align(16, 4)
     schedule(#norm.schedule<spread = [[grid, warp(2)], [cluster(2), loop, register(8), vector(4)]], keep = [shared, none],
-                            bring = bulk, stages = 3, producer_warps = 4, producer_registers = 24, consumer_groups = 3,
+                            bring = bulk, stages = 3, held_steps = 2, producer_warps = 4, producer_registers = 24, consumer_groups = 3,
                             hand_out = dynamic, dependent_launch = true,
                             early_reads = true, min_ctas_per_sm = 2>) {
   // CHECK: norm.read %[[X]][%[[B]] * 2 + %[[R]], %[[T]]] : memref<?x64xf32>

@@ -180,6 +180,8 @@ pub struct Schedule {
     pub prefetches: bool,
     /// As in `#norm.schedule`, for a loop over the row.
     pub unroll_bytes: i64,
+    /// As in `#norm.schedule`, for a loop over the row.
+    pub held_steps: i64,
     /// Whether the row's tile is shifted to where vectors are aligned. This needs vectors of several elements, and all rows of
     /// a CTA to be in the same threads.
     pub is_aligned: bool,
@@ -222,6 +224,7 @@ impl Default for Schedule {
             early_reads: false,
             prefetches: false,
             unroll_bytes: 0,
+            held_steps: 0,
             is_aligned: false,
             parts: 1,
         }
@@ -276,6 +279,9 @@ impl Schedule {
         }
         if self.unroll_bytes > 0 && self.chunk.is_some() {
             text += &format!(", unroll_bytes = {}", self.unroll_bytes);
+        }
+        if self.held_steps > 0 && self.chunk.is_some() {
+            text += &format!(", held_steps = {}", self.held_steps);
         }
         if self.parts > 1 {
             let of_loop = if self.chunk.is_some() { ", loop" } else { "" };

@@ -199,6 +199,7 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
     let prefetches = chunk.is_some() && random.one_in(4);
     let is_loaded = matches!(keep, Keep::L1 | Keep::L2 | Keep::Nowhere);
     let unrolls = chunk.is_some() && is_loaded && !prefetches && random.one_in(2);
+    let holds = chunk.is_some() && is_loaded && random.one_in(3);
     Schedule {
         rows_per_cta,
         ctas_per_row,
@@ -210,6 +211,7 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
         early_reads,
         prefetches,
         unroll_bytes: if unrolls { random.of(&UNROLLED_BYTES) } else { 0 },
+        held_steps: if holds { random.up_to(3) } else { 0 },
         is_aligned: false,
         parts: 1,
     }

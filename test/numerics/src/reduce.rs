@@ -197,6 +197,10 @@ fn simpler_schedules(schedule: Schedule) -> Vec<Schedule> {
             ..schedule
         },
         Schedule {
+            held_steps: 0,
+            ..schedule
+        },
+        Schedule {
             rows_per_cta: plain.rows_per_cta,
             rows_per_thread: plain.rows_per_thread,
             ..schedule

@@ -10,6 +10,7 @@ mod dynamic_groups;
 mod few_rows;
 mod gradients;
 mod graphs;
+mod held_steps;
 mod merged;
 mod named;
 mod odd_rows;
@@ -111,6 +112,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     dependent::cases(&mut cases);
     prefetched::cases(&mut cases);
     unrolled::cases(&mut cases);
+    held_steps::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;
     }

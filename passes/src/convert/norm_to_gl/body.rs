@@ -2,7 +2,7 @@
 //!
 //! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
 //! op that combines values first broadcasts them to the union of their dims. `nest` emits loops, most of whose steps `peel` rids of
-//! guards, and `drawn` loops whose tiles CTAs draw. `access` translates reads and writes, `gather` and `scatter` those at computed
+//! guards and `held` of steps whose tiles stay in registers, and `drawn` loops whose tiles CTAs draw. `access` translates reads and writes, `gather` and `scatter` those at computed
 //! places; `localize` puts their addresses in terms of a tile. `reduction` translates reductions, `nth` those with several results,
 //! `scan` scans.
 
@@ -10,6 +10,7 @@ mod access;
 mod dense_rows;
 mod drawn;
 mod gather;
+mod held;
 mod localize;
 mod nest;
 mod nth;
@@ -45,6 +46,7 @@ use super::{
 };
 
 use drawn::Walk;
+use held::HeldStep;
 
 /// A set of the kernel's guards, as bits. Guards beyond the width are in no set: nothing is known of them.
 type Guards = u64;
@@ -94,6 +96,8 @@ pub(super) fn translate<'c: 'a, 'a>(
         carried: HashMap::new(),
         brought: HashMap::new(),
         walk: None,
+        held: HashMap::new(),
+        held_step: None,
         nests_of: occurrences,
         nests_visited: vec![0; space.ops.len()],
     };
@@ -147,6 +151,10 @@ struct Body<'s, 'c, 'a> {
     brought: HashMap<usize, Brought<'c, 'a>>,
     /// The walk whose tiles CTAs draw, once it has begun.
     walk: Option<Walk<'c, 'a>>,
+    /// The tiles that stay in registers until a later loop needs them, by the position of the read and the number of the step.
+    held: HashMap<(usize, i64), Translated<'c, 'a>>,
+    /// The held step that is being emitted.
+    held_step: Option<HeldStep>,
     /// The number of nests that each op stands in, by position, and the number of these that have been emitted.
     nests_of: Vec<usize>,
     nests_visited: Vec<usize>,

@@ -249,7 +249,7 @@ pub(super) fn requested(candidate: &Candidate<'_>) -> (f64, f64) {
             true => &mut requested.1,
             false => &mut requested.0,
         };
-        *of_kind += mapped.passes(access) as f64 * bytes;
+        *of_kind += mapped.passes(access) * bytes;
     }
     requested
 }

@@ -52,7 +52,7 @@ fn body_work(mapped: &Mapped<'_>) -> f64 {
     let points = facts.dims.iter().map(|dim| dim.extent as f64).product::<f64>();
     let made = |access: &Access| {
         let elements = (mapped.width(access) * mapped.sharing(access)) as f64;
-        mapped.passes(access) as f64 * points / elements
+        mapped.passes(access) * points / elements
     };
     let accesses = || facts.accesses.iter();
     let all_made = accesses()
@@ -77,7 +77,7 @@ fn row_ends_work(mapped: &Mapped<'_>) -> f64 {
     let threads = (along.threads() * along.cluster) as f64;
     let of = |access: &Access| {
         let rows = access.total_elements(&mapped.facts.dims) / along.extent as f64;
-        mapped.passes(access) as f64 * rows * threads
+        mapped.passes(access) * rows * threads
     };
     let accesses = mapped.facts.accesses.iter();
     let with_ends = accesses.filter(|access| access.uses[aligned] && mapped.streams(access));

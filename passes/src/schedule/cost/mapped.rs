@@ -207,13 +207,28 @@ impl<'a> Mapped<'a> {
         access.is_reused && self.mapping.place(access.buffer) == CachePlace::Register
     }
 
-    /// How often an access is made at each of its points.
-    pub(super) fn passes(&self, access: &Access) -> usize {
+    /// How often an access is made at each of its points, on average.
+    pub(super) fn passes(&self, access: &Access) -> f64 {
         if !access.is_reused || self.is_kept(access) {
-            return 1;
+            return 1.0;
         }
         let in_loop = |reduction: &Reduction| passes_in_loop(self.facts, &self.dims, reduction);
-        passes(self.facts, access, self.mapping.merges_at(Level::Loop), &in_loop)
+        let passes = passes(self.facts, access, self.mapping.merges_at(Level::Loop), &in_loop);
+        1.0 + passes.saturating_sub(1) as f64 * (1.0 - self.share_of_held_steps(access))
+    }
+
+    /// The steps of a loop whose tiles of an access stay in registers from the first pass over it to the later ones.
+    pub(super) fn held_steps(&self, access: &Access) -> u64 {
+        let mut looped = (0..self.dims.len()).filter(|dim| self.dims[*dim].is_looped);
+        match access.is_reused && looped.any(|dim| access.uses[dim]) {
+            true => self.mapping.held_steps.unsigned_abs().min(self.steps() as u64),
+            false => 0,
+        }
+    }
+
+    /// The share of the points of an access that are in the tiles of held steps.
+    pub(super) fn share_of_held_steps(&self, access: &Access) -> f64 {
+        self.held_steps(access) as f64 / self.steps().max(1.0)
     }
 
     /// Bytes that a thread requests before it waits for any: those of a step, or of the steps that are unrolled.

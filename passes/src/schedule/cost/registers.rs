@@ -34,7 +34,7 @@ pub(super) fn few_registers(candidate: &Candidate<'_>) -> f64 {
     FEW_REGISTERS * (needed as f64 / available - 1.0).max(0.0)
 }
 
-/// The registers for the elements of a step and of one that is loaded ahead.
+/// The registers for the elements of a step, of one that is loaded ahead, and of held ones.
 fn rows(mapped: &Mapped<'_>) -> u64 {
     // Values that are used before and after the reduction of one step stay in f32. Tiles in a ring are loaded again in each phase.
     // So is what a walk without sums holds beside its next row extended again: LayerNorm over 5125 columns by four warps takes 153 registers.
@@ -58,7 +58,15 @@ fn rows(mapped: &Mapped<'_>) -> u64 {
         true => mapped.streamed().map(|access| of_access(mapped, access)).sum(),
         false => 0,
     };
-    rows.max(streamed) + ahead
+    rows.max(streamed) + ahead + of_held_steps(mapped)
+}
+
+/// The registers for the tiles of held steps, which keep their storage type.
+fn of_held_steps(mapped: &Mapped<'_>) -> u64 {
+    let accesses = mapped.facts.accesses.iter();
+    accesses
+        .map(|access| of_access(mapped, access) * mapped.held_steps(access))
+        .sum()
 }
 
 /// The registers for the elements of an access that a thread holds. Two elements share a register only if one access moves both.

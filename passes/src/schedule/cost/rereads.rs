@@ -33,7 +33,11 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
     }
     let in_loop = |reduction: &Reduction| passes_in_loop(facts, dims, reduction);
     let reused = || facts.accesses.iter().filter(|access| access.is_reused);
-    let rows = reused().map(|access| bytes_of_cta(access, dims)).sum::<f64>();
+    // Tiles of held steps are read once.
+    let again = |access: &Access| 1.0 - candidate.mapped.share_of_held_steps(access);
+    let rows = reused()
+        .map(|access| bytes_of_cta(access, dims) * again(access))
+        .sum::<f64>();
     let l2 = target.part.l2_bytes as f64;
     let evicted = ((rows * ctas_at_once / l2 - L2_FULL[0]) / (L2_FULL[1] - L2_FULL[0])).clamp(0.0, 1.0);
     let from_l2 = AGAIN_FROM_L2 + EVICTED_FROM_L2 * evicted;
@@ -41,7 +45,7 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
     let mut lost = 0.0;
     for access in reused() {
         let passes = passes(facts, access, mapping.merges_at(Level::Loop), &in_loop);
-        let share = passes.saturating_sub(1) as f64 * candidate.mapped.share(access);
+        let share = passes.saturating_sub(1) as f64 * candidate.mapped.share(access) * again(access);
         // Each CTA of a cluster invalidates L1 when it starts, including the lines of other CTAs on its SM.
         let is_left_alone = mapping.ctas_per_cluster() == 1 || ctas_on_sm <= 1.0;
         lost += share
@@ -79,8 +83,8 @@ fn bytes_of_cta(access: &Access, dims: &[Spread]) -> f64 {
     points * access.bytes as f64
 }
 
-/// Returns the bytes that pass through an SM's L1 between two passes over a row: the rows of each CTA, and once the weights, which
-/// all of them read.
+/// Returns the bytes that pass through an SM's L1 between two passes over a row: the rows of each CTA but for held steps, and once the
+/// weights, which all of them read.
 fn through_l1(candidate: &Candidate<'_>, is_looped: &impl Fn(usize) -> bool) -> f64 {
     let Mapped { facts, dims, .. } = &candidate.mapped;
     let reads = facts.accesses.iter().filter(|access| !access.is_write);
@@ -88,7 +92,8 @@ fn through_l1(candidate: &Candidate<'_>, is_looped: &impl Fn(usize) -> bool) -> 
     let bytes = in_loops.map(|access| {
         let is_shared = (0..dims.len()).all(|dim| !access.uses[dim] || is_looped(dim));
         let readers = if is_shared { 1.0 } else { candidate.resident_now() };
-        bytes_of_cta(access, dims) * readers
+        let again = 1.0 - candidate.mapped.share_of_held_steps(access);
+        bytes_of_cta(access, dims) * readers * again
     });
     bytes.sum()
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     kernel::{
         homomorphism, nests,
-        space::{Access, DimSet, Space},
+        space::{Access, Crossing, DimSet, Space},
     },
     mlir::values::key,
 };
@@ -53,6 +53,12 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
         {
             return Err(Reason::unsupported(format!(
                 "a split that takes all of dim {dim}; supported: parts of several points"
+            )));
+        }
+        if mapping.held_steps > 0 {
+            return Err(Reason::unsupported(format!(
+                "held_steps = {} in a schedule with a split, whose parts other kernels read again; supported: 0",
+                mapping.held_steps
             )));
         }
         if mapping.aligned_dim == Some(dim) {
@@ -164,6 +170,7 @@ pub(super) fn check_applied(
     }
     check_merged(mapping)?;
     check_unrolled(mapping)?;
+    check_held_steps(space, mapping)?;
     check_kept(space, mapping, before)?;
     check_sent(space, mapping)?;
     tensor_maps::check(space, mapping)?;
@@ -172,10 +179,14 @@ pub(super) fn check_applied(
     let loops = (0..space.dims.len())
         .filter(|dim| is_looped(*dim))
         .collect::<DimSet>();
-    let held = mapping.registers();
+    let held = mapping.registers_with_held_steps();
     if held > UNROLLED_ELEMENTS {
+        let of_steps = match mapping.held_steps {
+            0 => "",
+            _ => ", with those of held steps",
+        };
         return Err(Reason::unsupported(format!(
-            "{held} elements of each value in a thread; supported: {UNROLLED_ELEMENTS}"
+            "{held} elements of each value in a thread{of_steps}; supported: {UNROLLED_ELEMENTS}"
         )));
     }
     let fits = |ops: usize| match held.saturating_mul(ops as i64) <= UNROLLED_OPS {
@@ -399,6 +410,51 @@ fn check_unrolled(mapping: &Mapping) -> Result<(), Reason> {
             "unroll_bytes for loops whose tiles are brought ahead; supported: bring = load and stages = 1",
         )),
         _ => Ok(()),
+    }
+}
+
+/// Refuses to hold the tiles of steps unless they are those of the only loop, over a dim whose elements are read again once a reduction
+/// over it is complete, and unless they are loaded to registers.
+fn check_held_steps(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    if mapping.held_steps == 0 {
+        return Ok(());
+    }
+    if mapping.bring != CopyMechanism::Load || mapping.keep.contains(&CachePlace::Shared) {
+        return Err(Reason::unsupported(
+            "held_steps where tiles go through shared memory; supported: bring = load, and keep = l1, l2 or none",
+        ));
+    }
+    let looped = mapping.spread.iter().enumerate().flat_map(|(dim, factors)| {
+        let loops = factors
+            .iter()
+            .filter(|factor| factor.level == Level::Loop && factor.size != Some(1));
+        loops.map(move |_| dim)
+    });
+    let dim = match looped.collect::<Vec<_>>()[..] {
+        [] => {
+            return Err(Reason::wrong(
+                "expected a dim that passes in a loop for held_steps, got none",
+            ));
+        }
+        [dim] => dim,
+        _ => {
+            return Err(Reason::unsupported(
+                "held_steps within several loops; supported: one loop",
+            ));
+        }
+    };
+    let is_read_again = |crossing: &Crossing| {
+        let reduce = ReduceOp::from_op(space.ops[crossing.reduction]);
+        let access = space.access(space.ops[crossing.read]).ok().flatten();
+        reduce.is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim))
+            && access.is_some_and(|access| access.dims().contains(&dim))
+    };
+    match space.crossings().iter().any(is_read_again) {
+        true => Ok(()),
+        false => Err(Reason::unsupported(format!(
+            "held_steps in a loop over dim {dim}, along which nothing is needed again behind a reduction; supported: loops over what is \
+             read again"
+        ))),
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Mapping {
     /// As in `#norm.schedule`.
     pub unroll_bytes: i64,
     /// As in `#norm.schedule`.
+    pub held_steps: i64,
+    /// As in `#norm.schedule`.
     pub min_ctas_per_sm: i64,
 }
 
@@ -80,6 +82,9 @@ impl fmt::Display for Mapping {
         }
         if self.unroll_bytes > 0 {
             write!(f, ", unroll_bytes = {}", self.unroll_bytes)?;
+        }
+        if self.held_steps > 0 {
+            write!(f, ", held_steps = {}", self.held_steps)?;
         }
         if self.min_ctas_per_sm > 0 {
             write!(f, ", min_ctas_per_sm = {}", self.min_ctas_per_sm)?;
@@ -169,12 +174,26 @@ fn over(random: &mut Draw, dims: &[Dim]) -> Mapping {
     let prefetches = is_looped && random.one_in(4);
     let min_ctas_per_sm = if random.one_in(6) { random.up_to(3) } else { 0 };
     let unrolls = is_looped && !prefetches && random.one_in(2);
+    // Steps are held of one loop, over a dim whose parts no other kernel has.
+    let of_level = |name: &str| {
+        spread
+            .iter()
+            .flatten()
+            .filter(|factor| factor.level == name)
+            .count()
+    };
+    let reduces_in_loop = spread
+        .iter()
+        .zip(dims)
+        .any(|(factors, dim)| dim.is_reduced && factors.iter().any(|factor| factor.level == "loop"));
+    let holds = reduces_in_loop && of_level("loop") == 1 && of_level("split") == 0 && random.one_in(4);
     Mapping {
         spread,
         keep,
         early_reads,
         prefetches,
         unroll_bytes: if unrolls { random.of(&UNROLLED_BYTES) } else { 0 },
+        held_steps: if holds { random.up_to(3) } else { 0 },
         min_ctas_per_sm,
     }
 }

@@ -266,6 +266,10 @@ fn simpler(mapping: &Mapping) -> Vec<Mapping> {
             ..mapping.clone()
         },
         Mapping {
+            held_steps: 0,
+            ..mapping.clone()
+        },
+        Mapping {
             min_ctas_per_sm: 0,
             ..mapping.clone()
         },

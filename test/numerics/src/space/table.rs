@@ -89,6 +89,7 @@ fn mapped(extents: &[i64], spread: &str) -> Case {
             early_reads: false,
             prefetches: false,
             unroll_bytes: 0,
+            held_steps: 0,
             min_ctas_per_sm: 0,
         }),
         fill: Fill::Exact,

@@ -50,11 +50,19 @@ impl Visit {
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     pub(super) fn read(&mut self, position: usize, read: ReadOp<'c, 'a>) -> Result<(), PassError<'c>> {
         let access = self.access(self.space.access(read.op())?)?;
+        let result = read.result()?;
+        let held_at = self.holds(position);
+        if let Some(step) = held_at
+            && let Some(held) = self.held_tile(position, step)?
+        {
+            self.next_visit(position);
+            self.define(result, held);
+            return Ok(());
+        }
         let dims = access.dims();
         let axes = self.placement.axes(&dims);
         let guards = self.guards_over(&dims);
         let local = self.localize(&access.coordinates, &self.sides(&guards), axes)?;
-        let result = read.result()?;
         let element = result.r#type();
         let zero_outside = set_of(&guards);
         if axes != 0 && self.mapping.place(access.buffer) == CachePlace::Shared {
@@ -82,6 +90,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
         let other = local.guards.map(|_| self.b.zero(element));
         let visit = self.next_visit(position);
+        let visit = if held_at.is_some() { Visit::ONLY } else { visit };
         let load = LoadOp::build(
             self.b.location(),
             self.entry.argument(access.buffer)?.into(),
@@ -102,6 +111,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             axes,
             zero_outside,
         };
+        if let Some(step) = held_at {
+            self.held.insert((position, step), translated);
+        }
         self.define(result, translated);
         Ok(())
     }

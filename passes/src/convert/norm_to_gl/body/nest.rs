@@ -1,5 +1,5 @@
 //! Emits loops: one `scf.for` for the steps that need no guard, and one each for the steps before and behind these
-//! ([`super::peel`]).
+//! ([`super::peel`]). Steps whose tiles are held are emitted one by one before the loops ([`super::held`]).
 //!
 //! A reduction over the loop carries its running total as a tile whose axes within a thread have been reduced already; the
 //! threads' totals are combined once, behind the loop. The running total of a scan is passed to all threads in each step.
@@ -20,6 +20,20 @@ pub(super) enum Bound<'c, 'a> {
     Known(i64),
     /// Of type index.
     Value(Value<'c, 'a>),
+}
+
+/// Steps that are emitted together.
+enum Steps<'c, 'a> {
+    /// The step of this number, by itself.
+    Held(i64),
+    /// The steps from one number to before another one, in a loop.
+    Loop(Bound<'c, 'a>, Bound<'c, 'a>),
+}
+
+/// A part of a loop's steps, and the guards that hold for the whole tile in all of them.
+struct Part<'c, 'a> {
+    steps: Steps<'c, 'a>,
+    holding: Vec<usize>,
 }
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
@@ -55,12 +69,22 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             outermost.push(carried);
         }
 
-        let visited = self.nests_visited.clone();
         let peeling = self.peel(nest.dim, steps)?;
-        let zero = Bound::Known(0);
-        match peeling {
-            Some(peeling) => self.peeled(nest, &peeling, steps, &visited, location)?,
-            None => self.steps(nest, zero, steps, location)?,
+        let held = self.count_held(nest, steps);
+        let mut parts = self.parts(peeling.as_ref(), steps, held);
+        if self.is_reversed(nest) {
+            parts.reverse();
+        }
+        let visited = self.nests_visited.clone();
+        let before = self.known_guards.clone();
+        for part in parts {
+            self.nests_visited.clone_from(&visited);
+            self.known_guards.extend(part.holding);
+            match part.steps {
+                Steps::Held(step) => self.held_step(nest, step)?,
+                Steps::Loop(lower, upper) => self.steps(nest, lower, upper, location)?,
+            }
+            self.known_guards.clone_from(&before);
         }
 
         for carried in outermost {
@@ -94,55 +118,63 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         values.flatten().copied().collect()
     }
 
-    /// Emits up to three loops: for the steps before those in which the guards hold for the whole tile, for these steps, and
-    /// for those behind them.
-    fn peeled(
-        &mut self,
-        nest: &Nest,
-        peeling: &Peeling<'c, 'a>,
-        steps: Bound<'c, 'a>,
-        visited: &[usize],
-        location: Location<'c>,
-    ) -> Result<(), PassError<'c>> {
+    /// The parts that a loop is emitted as: each of its `held` first steps by itself, and up to three loops behind these, for the
+    /// steps before those in which the guards hold for the whole tile, for these steps, and for those behind them.
+    fn parts(&self, peeling: Option<&Peeling<'c, 'a>>, steps: Bound<'c, 'a>, held: i64) -> Vec<Part<'c, 'a>> {
         let known = |bound| match bound {
             Bound::Known(count) => Some(count),
             Bound::Value(_) => None,
         };
-        let from = Bound::Known(peeling.from);
-        let full = match peeling.from {
-            0 => peeling.full,
+        let mut parts = Vec::new();
+        for step in 0..held {
+            let mut holding = Vec::new();
+            if let Some(peeling) = peeling {
+                if step >= peeling.from {
+                    holding.extend(&peeling.of_head);
+                }
+                if known(peeling.full).is_some_and(|full| step < full) {
+                    holding.extend(&peeling.of_tail);
+                }
+            }
+            parts.push(Part {
+                steps: Steps::Held(step),
+                holding,
+            });
+        }
+        let mut add = |lower, upper, holding| {
+            let steps = Steps::Loop(lower, upper);
+            parts.push(Part { steps, holding });
+        };
+        let first = Bound::Known(held);
+        let Some(peeling) = peeling else {
+            if held == 0 || known(steps) != Some(held) {
+                add(first, steps, Vec::new());
+            }
+            return parts;
+        };
+        let from = Bound::Known(peeling.from.max(held));
+        let full = match known(from) {
+            Some(0) => peeling.full,
             _ => self.greatest(from, peeling.full),
         };
-        // The steps of each loop, and the guards that hold in them.
-        let mut loops = Vec::new();
-        if peeling.from > 0 {
+        if peeling.from > held {
             let is_long = known(peeling.full).is_some_and(|full| full >= peeling.from);
             let holding = if is_long {
                 peeling.of_tail.clone()
             } else {
                 Vec::new()
             };
-            loops.push((Bound::Known(0), from, holding));
+            add(first, from, holding);
         }
-        if known(full) != Some(peeling.from) {
+        if known(full) != known(from) {
             let holding = [peeling.of_head.as_slice(), &peeling.of_tail].concat();
-            loops.push((from, full, holding));
+            add(from, full, holding);
         }
         let is_whole = known(full).is_some() && known(full) == known(steps);
         if peeling.has_tail && !is_whole {
-            loops.push((full, steps, peeling.of_head.clone()));
+            add(full, steps, peeling.of_head.clone());
         }
-        if self.is_reversed(nest) {
-            loops.reverse();
-        }
-        let before = self.known_guards.clone();
-        for (lower, upper, holding) in loops {
-            self.nests_visited = visited.to_vec();
-            self.known_guards.extend(holding);
-            self.steps(nest, lower, upper, location)?;
-            self.known_guards.clone_from(&before);
-        }
-        Ok(())
+        parts
     }
 
     /// Whether a loop takes its steps in the opposite order, as a reversed scan that it carries requires.

@@ -493,6 +493,51 @@ fn what_comes_from_dram_again_costs_its_bytes() {
 }
 
 #[test]
+fn held_steps_are_not_read_again_and_take_registers() {
+    // A row of two steps: half of it, or all of it, is held.
+    let again = |place, steps| {
+        let change = move |mapping: &mut Mapping| {
+            mapping.keep = vec![place];
+            mapping.held_steps = steps;
+        };
+        term("reading again", &rows(), &[ROW, WALKED], change)
+    };
+    let none = CachePlace::None;
+    assert!(is_near(again(none, 1), again(none, 0) / 2.0));
+    assert!(is_near(again(none, 2), 0.0));
+    assert!(is_near(again(none, 3), 0.0));
+    // Of a row that is longer than L1 the part that is left may fit.
+    let long = rms_norm(512, 1 << 18, 2);
+    let of_long = |steps| {
+        let change = move |mapping: &mut Mapping| {
+            mapping.keep = vec![CachePlace::L1];
+            mapping.held_steps = steps;
+        };
+        term("reading again", &long, &[ROW, WALKED], change)
+    };
+    assert!(of_long(8) < of_long(0) * 15.0 / 16.0);
+
+    let registers = |steps| {
+        let factors = |dim: &[(Level, i64)]| {
+            dim.iter()
+                .map(|(level, size)| match size {
+                    0 => Factor::rest(*level),
+                    size => Factor::new(*level, *size),
+                })
+                .collect()
+        };
+        let mapping = Mapping {
+            keep: vec![CachePlace::L1],
+            held_steps: steps,
+            ..Mapping::new(vec![factors(ROW), factors(WALKED)])
+        };
+        cost(&long, &mapping, &SM_90A).map(|cost| cost.registers)
+    };
+    // Eight bf16 are four registers.
+    assert_eq!(registers(6), registers(0).map(|registers| registers + 24));
+}
+
+#[test]
 fn instructions_count_the_more_the_nearer_they_come_to_the_time_of_the_bytes() {
     let loss = |work: f64| {
         let mut facts = rows();
