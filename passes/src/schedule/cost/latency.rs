@@ -1,7 +1,10 @@
 //! Terms of latency that is not hidden, in per cent of a copy's time.
 
+use norma_dialects::norm::HandOut;
+
 use super::{
     candidate::{Candidate, relative_bandwidth},
+    mapped::Mapped,
     measured::*,
     waiting::longer,
 };
@@ -69,6 +72,7 @@ pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
     let serial = match candidate.mapped.is_looped() {
         true => SERIAL_LOADS_IN_LOOP,
         false if candidate.mapped.facts.reductions.is_empty() => SERIAL_LOADS,
+        false if reads_by_elements(&candidate.mapped) => SERIAL_LOADS_OF_ELEMENTS,
         false => SERIAL_LOADS_OF_REDUCTION,
     };
     let ahead = match candidate.mapped.mapping.prefetches() {
@@ -77,6 +81,12 @@ pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
         false => 0.0,
     };
     serial * candidate.mapped.further_loads() + ahead
+}
+
+/// Whether threads read what they wait for element by element.
+fn reads_by_elements(mapped: &Mapped<'_>) -> bool {
+    let mut streamed = mapped.streamed();
+    streamed.all(|access| mapped.width(access) == 1)
 }
 
 /// Small tiles of rings: memory switches between reads and writes more often, the fewer bytes a CTA, or a cluster, reads in a step.
@@ -97,7 +107,11 @@ pub(super) fn crowded_rings(candidate: &Candidate<'_>) -> f64 {
     match candidate.mapped.walks_through_rings() {
         true => {
             let most = RING_BYTES * relative_bandwidth(candidate.target);
-            RING_CROWDED * (candidate.in_flight() / most - 1.0).max(0.0)
+            let crowded = match candidate.mapped.walks_odd_rows_through_rings() {
+                true if candidate.mapped.mapping.hand_out == HandOut::Dynamic => DRAWN_RING_CROWDED,
+                _ => RING_CROWDED,
+            };
+            crowded * (candidate.in_flight() / most - 1.0).max(0.0)
         }
         false => 0.0,
     }

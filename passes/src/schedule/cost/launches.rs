@@ -38,7 +38,7 @@ pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
     if candidate.mapped.walks_odd_rows_through_rings() {
         return 0.0;
     }
-    100.0 * (candidate.room(1) / candidate.mapped.ctas() - 1.0).max(0.0)
+    100.0 * IDLE_SMS * (candidate.room(1) / candidate.mapped.ctas() - 1.0).max(0.0)
 }
 
 /// A second kernel, which combines the partial results of a split, and a third, if results are broadcast along the split dim again,

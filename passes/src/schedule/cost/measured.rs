@@ -34,6 +34,9 @@ pub const SERIAL_LOADS: f64 = 1.2;
 /// Each further 16-byte load of a thread in a kernel with reductions, which wait for all loads in any case. RMSNorm at 16384
 /// columns, two CTAs for each SM: 4248 GB/s with 4 vectors for each thread, 4222 with 8.
 pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.68;
+/// The same where threads read rows element by element: they take longer to issue the loads, and wait less for the first ones meanwhile. By
+/// the choices for rows of 769 to 8191 columns (H200, H100).
+pub const SERIAL_LOADS_OF_ELEMENTS: f64 = 0.34;
 /// Each further 16-byte load of a thread in a loop, while other CTAs are in another step. LayerNorm over 32768 columns, its row read
 /// three times: 3943 GB/s with 32 warps and one load, 3710 with 16 warps and two.
 pub const SERIAL_LOADS_IN_LOOP: f64 = 1.12;
@@ -155,6 +158,10 @@ pub const RING_ISSUING_WARPS: f64 = 9.0;
 /// RMSNorm's gradient loses more: 4152 GB/s with three stages of 32 KB, 3997 with four, 3682 with six.
 pub const RING_BYTES: f64 = 72.0 * 1024.0;
 pub const RING_CROWDED: f64 = 1.1;
+/// The same for rings of drawn rows that begin anywhere: RMSNorm over 65537 columns reaches 3698 GB/s with 30 clusters, and 3557 with 45 (H200).
+pub const DRAWN_RING_CROWDED: f64 = 4.4;
+/// The share of the time of idle SMs that is lost: the others have their part of the bandwidth.
+pub const IDLE_SMS: f64 = 0.7;
 /// The bytes of a tile of a ring from which on nothing is lost, and the loss for each halving, in per cent. RMSNorm's gradient over 4096
 /// columns with as many bytes under way reaches 2977 GB/s by tiles of 32 KB and 2876 by tiles of 16 KB (H100), 4208 and 4171 (H200).
 pub const RING_TILE_BYTES: f64 = 32.0 * 1024.0;

@@ -579,7 +579,7 @@ fn all_threads_of_a_row_compute_the_ends_of_rows_with_alignment_peeling() {
 #[test]
 fn sms_without_a_cta_are_idle() {
     let idle = |rows| of("idle SMs", &rms_norm(rows, 4096, 2), &[ROW, HELD]);
-    assert!(is_near(idle(66), 100.0));
+    assert!(is_near(idle(66), 100.0 * IDLE_SMS));
     assert!(is_near(idle(132), 0.0));
 }
 
