@@ -5,7 +5,7 @@ use norma_dialects::norm::{
     Level::{Cluster, Grid, Lane, Loop, Register, Split, Vector, Warp},
 };
 
-use super::*;
+use super::{super::measured::IDLE_SMS, *};
 
 /// A term of a mapping on an H200 after `change` was made to it, in per cent of the copy's time.
 fn term(name: &str, facts: &Facts, spread: &[&[(Level, i64)]], change: impl Fn(&mut Mapping)) -> f64 {
