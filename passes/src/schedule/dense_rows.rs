@@ -146,12 +146,9 @@ pub(super) fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reas
         ));
     }
     let accesses = space.accesses().map_err(Reason::wrong)?;
-    for access in accesses.iter().filter(|access| !access.is_indirect()) {
-        let is_shared = match access.is_write {
-            true => mapping.sends(access.buffer),
-            false => mapping.place(access.buffer) == CachePlace::Shared && !access.dims().is_empty(),
-        };
-        if is_shared && !is_run(space, mapping, access) {
+    let is_shared = |access: &&Access<'_, '_>| !access.is_indirect() && mapping.copies_tiles_of(access);
+    for access in accesses.iter().filter(is_shared) {
+        if !is_run(space, mapping, access) {
             return Err(Reason::unsupported(format!(
                 "keep = [shared] with bring = load of buffer {}, of which a tile is no run; supported: whole rows, one behind the other",
                 access.buffer

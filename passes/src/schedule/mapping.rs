@@ -11,7 +11,7 @@ use melior::{
 };
 use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ScheduleAttr};
 
-use crate::gl::hand_over;
+use crate::{gl::hand_over, kernel::space::Access};
 
 /// A factor of a dim, and the level of the machine that it is assigned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -206,13 +206,22 @@ impl Mapping {
         self.keep.len() > 1 && self.place(buffer) == CachePlace::Shared
     }
 
-    /// Whether the tiles that are read from a buffer, or written to it, go through shared memory as one run of memory each.
-    pub fn takes_runs(&self, buffer: usize, is_write: bool) -> bool {
-        let is_shared = match is_write {
+    /// Whether the tiles that are read from a buffer, or written to it, go through shared memory.
+    fn copies(&self, buffer: usize, is_write: bool) -> bool {
+        match is_write {
             true => self.sends(buffer),
             false => self.place(buffer) == CachePlace::Shared,
-        };
-        is_shared && self.bring == CopyMechanism::Load
+        }
+    }
+
+    /// Whether the tiles of an access go through shared memory. What is read at one place has none.
+    pub fn copies_tiles_of(&self, access: &Access<'_, '_>) -> bool {
+        self.copies(access.buffer, access.is_write) && (access.is_write || !access.dims().is_empty())
+    }
+
+    /// Whether the tiles that are read from a buffer, or written to it, go through shared memory as one run of memory each.
+    pub fn takes_runs(&self, buffer: usize, is_write: bool) -> bool {
+        self.copies(buffer, is_write) && self.bring == CopyMechanism::Load
     }
 
     /// Whether reductions are merged at `level` with those that they wait for.

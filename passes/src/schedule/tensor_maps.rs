@@ -6,7 +6,7 @@
 //! so that a schedule is refused at the kernel; `gl-pipeline` knows which boxes a tile consists of.
 
 use melior::ir::{AffineExpr, ValueLike};
-use norma_dialects::norm::{CachePlace, CopyMechanism};
+use norma_dialects::norm::CopyMechanism;
 use norma_targets::{COPY_ENGINE_GRANULE, LONGEST_OF_TENSOR_MAP, TENSOR_MAP_AXES};
 
 use super::{mapping::Mapping, reason::Reason};
@@ -25,14 +25,8 @@ pub(super) fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reas
         return Ok(());
     }
     let accesses = space.accesses().map_err(Reason::wrong)?;
-    for access in accesses.iter().filter(|access| !access.is_indirect()) {
-        let is_mapped = match access.is_write {
-            true => mapping.sends(access.buffer),
-            false => mapping.place(access.buffer) == CachePlace::Shared && !access.dims().is_empty(),
-        };
-        if !is_mapped {
-            continue;
-        }
+    let is_mapped = |access: &&Access<'_, '_>| !access.is_indirect() && mapping.copies_tiles_of(access);
+    for access in accesses.iter().filter(is_mapped) {
         check_buffer(space, access)?;
         check_copied(space, mapping, access)?;
         let is_overwritten = space.aliases().iter().any(|(_, read)| *read == access.buffer);

@@ -165,14 +165,8 @@ fn walks(
     let mut all = Vec::new();
     for mapping in mappings.iter().filter(|mapping| holds_one(mapping, row)) {
         let ctas = mapping.ctas_per_cluster().unsigned_abs();
-        let walks = WALKS_PER_SM.into_iter().flat_map(|per_sm| {
-            let resident = cluster_room::resident(target, ctas, per_sm);
-            numbers_of_parts(resident, period, ctas, EMPTY_OF_WALKS).map(move |parts| (per_sm, parts))
-        });
-        for (per_sm, parts) in walks {
-            if facts.dims[row].extent < FEWEST_STEPS * parts {
-                continue;
-            }
+        let rows = facts.dims[row].extent;
+        for (per_sm, parts) in parts_of_walks(rows, target, ctas, period, EMPTY_OF_WALKS) {
             let mut walk = mapping.clone();
             walk.spread[row] = vec![
                 Factor::rest(Level::Loop),
@@ -212,22 +206,34 @@ fn summing(
         return Vec::new();
     };
     let ctas = whole.ctas_per_cluster().unsigned_abs();
-    let of_parts = |per_sm: u64, parts: u64| {
-        if facts.dims[row].extent < FEWEST_STEPS * parts {
-            return None;
-        }
+    let rows = facts.dims[row].extent;
+    let of_parts = |(per_sm, parts): (u64, u64)| {
         let mut walk = whole.clone();
         walk.spread[row] = vec![Factor::rest(Level::Loop), Factor::new(Level::Split, parts as i64)];
         walk.aligned_dim = Some(first);
         walk.min_ctas_per_sm = per_sm as i64;
         rings::ringed(facts, &walk, target)
     };
-    let of_room = |per_sm: u64| {
+    parts_of_walks(rows, target, ctas, period, EMPTY_OF_SUMS)
+        .filter_map(of_parts)
+        .collect()
+}
+
+/// Returns the CTAs on each SM that walks over `rows` rows may have, each with the numbers of parts into which rows are split then
+/// ([`numbers_of_parts`]), as far as there are rows enough.
+fn parts_of_walks(
+    rows: u64,
+    target: &Target,
+    ctas: u64,
+    period: u64,
+    empty: u64,
+) -> impl Iterator<Item = (u64, u64)> {
+    WALKS_PER_SM.into_iter().flat_map(move |per_sm| {
         let resident = cluster_room::resident(target, ctas, per_sm);
-        numbers_of_parts(resident, period, ctas, EMPTY_OF_SUMS)
-            .filter_map(move |parts| of_parts(per_sm, parts))
-    };
-    WALKS_PER_SM.into_iter().flat_map(of_room).collect()
+        numbers_of_parts(resident, period, ctas, empty)
+            .filter(move |parts| FEWEST_STEPS * parts <= rows)
+            .map(move |parts| (per_sm, parts))
+    })
 }
 
 /// Returns the numbers of parts into which rows are split whose walks begin alike, each a multiple of `period`: as many as `resident`

@@ -5,7 +5,7 @@
 //! the kernel.
 
 use melior::ir::AffineExpr;
-use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole};
+use norma_dialects::norm::{CopyMechanism, DimRole};
 
 use super::super::{mapping::Mapping, reason::Reason};
 use crate::{
@@ -27,14 +27,8 @@ pub(super) fn check(space: &Space<'_, '_>, mapping: &Mapping, new: &NewSpace<'_>
         return Ok(());
     }
     let accesses = space.accesses().map_err(Reason::wrong)?;
-    for access in accesses.iter().filter(|access| !access.is_indirect()) {
-        let is_copied = match access.is_write {
-            true => mapping.sends(access.buffer),
-            false => mapping.place(access.buffer) == CachePlace::Shared && !access.dims().is_empty(),
-        };
-        if !is_copied {
-            continue;
-        }
+    let is_copied = |access: &&Access<'_, '_>| !access.is_indirect() && mapping.copies_tiles_of(access);
+    for access in accesses.iter().filter(is_copied) {
         let count = count(space, mapping, new, access);
         if count > MOST_COPIES {
             return Err(Reason::unsupported(format!(
