@@ -548,6 +548,28 @@ norm.kernel @aligned(%x: memref<?x509xf32>, %y: memref<?xf32>)
 
 // -----
 
+// Rows of 511 elements end in the fourth step or, if their tile begins before them, in the fifth. Each of these steps is by itself: in a loop
+// over both, no vector of either would be known to be whole.
+// CHECK-LABEL: gpu.func @ends_in_either_of_two_steps
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c1
+// CHECK: scf.for %{{.*}} = %c1{{.*}} to %c3
+// CHECK-NOT: where
+// CHECK: scf.for %{{.*}} = %c3{{.*}} to %c4
+// CHECK: gl.load {{.*}} where affine_map<{{.*}}, 511)>[] other
+// CHECK: scf.for %{{.*}} = %c4{{.*}} to %c5
+// CHECK: gl.load {{.*}} where affine_map<{{.*}}, 511)>[] other
+// CHECK-NOT: scf.for
+norm.kernel @ends_in_either_of_two_steps(%x: memref<?x511xf32>, %y: memref<?xf32>)
+    space(%m = dim(%x, 0) : grid, %s = 5 : loop, %t = 32 : thread, %v = 4 : register)
+    where((%s * 128 + %t * 4 + %v - (%m * 3) mod 4) * -1 < 1, %s * 128 + %t * 4 + %v - (%m * 3) mod 4 < 511)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %s * 128 + %t * 4 + %v - (%m * 3) mod 4] : memref<?x511xf32>
+  %1 = norm.reduce add %0 over(%s, %t, %v) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
 // The CTAs of a cluster hold parts of one tile, along an axis that is reduced last; the grid counts all of them.
 
 // CHECK-LABEL: gpu.func @cluster

@@ -128,12 +128,17 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         };
         loss / mapped.sharing(access) as f64
     };
+    let walked = match covered {
+        0 => WALKED_ALIGNED_ROWS,
+        _ => WALKED_ALIGNED_ROWS + WALKED_COVERED_READS,
+    };
     let of_way = match (mapped.is_looped(), has_late_reads(candidate)) {
         (true, _) if covered > 0 && dims[aligned].registers == dims[aligned].vector => {
-            WALKED_ALIGNED_ROWS + SINGLE_COVERED_READS
+            walked + SINGLE_COVERED_READS
         }
         (true, _) if mapped.loads_rows_ahead() => 0.0,
-        (true, _) => WALKED_ALIGNED_ROWS,
+        (true, _) => walked,
+        (false, false) if covered == 0 && facts.reductions.len() > 1 => HELD_OVER_REDUCTIONS,
         (false, false) => 0.0,
         (false, true) => LATE_READS_OF_ALIGNED_ROWS,
     };

@@ -13,6 +13,13 @@ use crate::gl::hand_over::{at_start, of_consumer};
 /// The registers that a thread of producer warps keeps: ptxas needs no more for issuing copies.
 const KEPT: i64 = FEWEST_SET_REGISTERS;
 
+/// The most warpgroups that share a row of a walk that carries sums over the rows, to which registers are handed over where an SM holds no
+/// CTA otherwise.
+const SHARING_WITH_SUMS: i64 = 2;
+/// As [`SHARING_WITH_SUMS`], of walks without sums: rows of 250001 columns, 64 elements in each thread of 16 warps, spill with the 96
+/// registers of equal shares, and RMSNorm reaches 1918 GB/s by a CTA for each row (H200).
+const SHARING: i64 = 4;
+
 /// Returns how many CTAs an SM holds, as far as threads and registers go, if a thread that computes needs `registers`.
 pub(super) fn resident(mapped: &Mapped<'_>, target: &Target, registers: u64) -> u64 {
     let threads = mapped.all_threads();
@@ -45,8 +52,8 @@ pub(super) fn is_possible(mapping: &Mapping, target: &Target) -> bool {
 /// has shared memory and work for, but not the registers if all threads have equally many, as in the candidate `equal`. Otherwise three more
 /// warps would only take registers.
 ///
-/// Where up to two warpgroups, which take the most, share a row, an SM may hold none with equal shares, or the mapping may have `spilled` with
-/// them: LayerNorm's gradient over 12288, 20480 and 40960 columns reaches 3953, 3835 and 3771 GB/s so, and 3707, 3445 and 3402 in clusters of
+/// Where up to [`SHARING_WITH_SUMS`] warpgroups, or [`SHARING`] if nothing is summed over the walk, share a row, an SM may hold none with
+/// equal shares, or the mapping may have `spilled` with them: LayerNorm's gradient over 12288, 20480 and 40960 columns reaches 3953, 3835 and 3771 GB/s so, and 3707, 3445 and 3402 in clusters of
 /// more CTAs. Several rows at a time lose: RMSNorm's gradient over 3072 and 7168 columns, four rows and two, reaches 3991 and 3886 so, and 4156
 /// and 4149 at best (H200).
 pub(super) fn variant(
@@ -57,7 +64,11 @@ pub(super) fn variant(
 ) -> Option<Mapping> {
     let mapping = mapped.mapping;
     let warps = mapping.consumer_warps();
-    let shares_row = warps <= 2 * WARPGROUP_WARPS && mapped.warps_of_row() == warps.unsigned_abs();
+    let sharing = match mapped.carries_sums() {
+        true => SHARING_WITH_SUMS,
+        false => SHARING,
+    };
+    let shares_row = warps <= sharing * WARPGROUP_WARPS && mapped.warps_of_row() == warps.unsigned_abs();
     let (registers, resident) = match equal {
         Some(equal) if shares_row && spilled => (equal.registers, 0),
         Some(equal) => (equal.registers, equal.resident),

@@ -159,7 +159,7 @@ pub const RING_ISSUING_WARPS: f64 = 9.0;
 pub const RING_BYTES: f64 = 72.0 * 1024.0;
 pub const RING_CROWDED: f64 = 1.1;
 /// The same for rings of drawn rows that begin anywhere: RMSNorm over 65537 columns reaches 3698 GB/s with 30 clusters, and 3557 with 45 (H200).
-pub const DRAWN_RING_CROWDED: f64 = 4.4;
+pub const DRAWN_RING_CROWDED: f64 = 5.7;
 /// The share of the time of idle SMs that is lost: the others have their part of the bandwidth.
 pub const IDLE_SMS: f64 = 0.7;
 /// The bytes of a tile of a ring from which on nothing is lost, and the loss for each halving, in per cent. RMSNorm's gradient over 4096
@@ -232,9 +232,14 @@ pub const UNALIGNED_READS: f64 = 31.0;
 /// Reads that are aligned differently from the tile and are made as the two aligned words around each vector: what is left of the
 /// losses at 4097 and 5125 columns.
 pub const COVERED_READS: f64 = 5.2;
-/// The further loss of rows with alignment peeling that are walked. RMSNorm over 4095 columns: 3898 GB/s held with early reads,
-/// 3091 walked; over 4097 columns 3922 and 3792.
+/// The further loss of rows with alignment peeling that are walked, and that of walked ones with reads that are made as two aligned words.
+/// RMSNorm over 4095, 4097, 6001 and 8191 columns reaches 3890, 3922, 3784 and 3890 GB/s held with early reads or drawn by clusters, and 3899,
+/// 3792, 3670 and 3541 walked two vectors a step.
 pub const WALKED_ALIGNED_ROWS: f64 = 2.0;
+pub const WALKED_COVERED_READS: f64 = 4.0;
+/// The further loss of rows with alignment peeling that are held over several reductions. Softmax reaches 3790 to 3867 GB/s from 2047 to 14001
+/// columns so, and in loops 3979, 4059, 4124 and 3991 over 5001, 7001, 8191 and 14001 columns.
+pub const HELD_OVER_REDUCTIONS: f64 = 6.0;
 /// The further loss where a step has one vector of a read that is made as two aligned words. RMSNorm with two vectors a step is faster
 /// by 4.7% over 4097 columns, 6.1% over 5125, 3.8% over 20003 and 6.7% over 50257.
 pub const SINGLE_COVERED_READS: f64 = 3.5;

@@ -353,11 +353,28 @@ fn what_rows_share_is_read_once_for_the_rows_of_a_cta_where_tiles_are_aligned() 
     assert!(is_near(late, held + 5.2 + 15.0));
     // Rows that a thread walks together end together, and others of the SM have to go on meanwhile.
     let walked: &[_] = &[(Loop, 0), (Warp, 8), (Lane, 32), (Vector, 8)];
-    let ends = held + 2.0;
+    let ends = held + 2.0 + 4.0;
     assert!(is_near(aligned(&facts, 1, walked), ends + 5.2 + 3.5));
     let two_vectors: &[_] = &[(Loop, 0), (Register, 2), (Warp, 8), (Lane, 32), (Vector, 8)];
     assert!(is_near(aligned(&facts, 1, two_vectors), ends + 5.2));
     assert!(aligned(&facts, 4, walked) > ends + 1.3 + 6.0 + 26.0);
+}
+
+#[test]
+fn aligned_rows_that_are_held_over_several_reductions_wait_for_each() {
+    let mut facts = rms_norm(16384, 4095, 2);
+    // Without the weight, which all rows share.
+    facts.accesses.retain(|access| access.uses[0]);
+    let align = |mapping: &mut Mapping| {
+        mapping.aligned_dim = Some(1);
+        mapping.early_reads = true;
+    };
+    let aligned = |facts: &Facts, columns| term("aligned rows", facts, &[ROW, columns], align);
+    assert!(is_near(aligned(&facts, HELD_BY_512), 3.2));
+    facts.reductions.push(facts.reductions[0].clone());
+    assert!(is_near(aligned(&facts, HELD_BY_512), 3.2 + 6.0));
+    let walked: &[_] = &[(Loop, 0), (Warp, 8), (Lane, 32), (Vector, 8)];
+    assert!(is_near(aligned(&facts, walked), 3.2 + 2.0));
 }
 
 #[test]
