@@ -24,8 +24,10 @@ const MERGED_IN_CLUSTER: [Level; 3] = [Level::Cluster, Level::Warp, Level::Lane]
 const WARPS: u64 = THREADS_PER_CTA as u64 / WARP_SIZE as u64;
 
 /// Adds the candidates with clusters in which each CTA has accesses for all of its threads. Of a row that is needed again each CTA
-/// holds a part; rows that are only summed up are split instead. Only portable cluster sizes are tried: others need an opt-in from
-/// whoever launches.
+/// holds a part; rows that are only summed up are split instead. Clusters of more CTAs than are portable hold rows along `first`: a sum with
+/// a residual and its RMSNorm over 262144 columns reach 4126 GB/s by 16 CTAs, and 3728 at best by up to eight. Rows of several runs
+/// gain nothing sure by them: GroupNorm with the channels last reaches 3804 or 3339, by the registers of a thread, and 3711 with eight (H200,
+/// docs/measurements/large-clusters.md).
 pub(super) fn candidates(
     facts: &Facts,
     target: &Target,
@@ -38,7 +40,7 @@ pub(super) fn candidates(
         dim.is_known && dim.is_revisited && !dim.is_whole
     };
     let is_other = |dim: &usize| *dim != first && within[*dim] == Extent::ONE && is_shared(*dim);
-    for ctas in powers(2, target.cluster_size.into()) {
+    for ctas in powers(2, target.cluster_size_non_portable.into()) {
         for warps in powers(1, WARPS) {
             let along = Extent {
                 warps,
@@ -48,6 +50,9 @@ pub(super) fn candidates(
             };
             if is_shared(first) {
                 along_row(facts, target, within, (first, Extent { ctas, ..along }), all);
+            }
+            if ctas > u64::from(target.cluster_size) {
+                continue;
             }
             for other in (0..facts.dims.len()).filter(is_other) {
                 across_runs(facts, target, within, [first, other], (along, ctas), all);
@@ -178,11 +183,14 @@ fn across_runs(
 
 /// Returns the variants of `walks` of which all clusters are resident at once, or the last one would walk alone; the walks differ in how
 /// they are split. Registers are bounded so that an SM has room for them. They go through rings where copies can bring their rows, and hold their rows
-/// otherwise.
+/// otherwise. Of clusters of more CTAs than are portable that hold their rows, an SM has one CTA: RMSNorm's gradient over 65537 columns reaches
+/// 1511 GB/s with two CTAs of clusters of 16 on each SM, and 2170 with one that loads ahead; over 80001 columns 1682, and 1956 with one of
+/// clusters of eight (H200).
 fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) -> Vec<Mapping> {
     let Some(split) = walks.first().map(|walk| walk.extent(Level::Split)) else {
         return Vec::new();
     };
+    let is_beyond = ctas > u64::from(target.cluster_size);
     let clusters = |per_sm: u64| cluster_room::resident(target, ctas, per_sm);
     let is_walk = |walk: &&Mapping| {
         split > 1 && walk.extent(Level::Split) == split && walk.unroll_bytes == 0 && !walk.prefetches()
@@ -199,7 +207,7 @@ fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) 
             walk.min_ctas_per_sm = per_sm as i64;
             match rings::ringed(facts, &walk, target) {
                 Some(ringed) => vec![ringed],
-                None if walk.looped_dims() > 1 => Vec::new(),
+                None if walk.looped_dims() > 1 || is_beyond && per_sm > 1 => Vec::new(),
                 None => prefetching(facts, &walk, target)
                     .into_iter()
                     .chain([walk])

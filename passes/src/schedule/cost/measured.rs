@@ -84,6 +84,16 @@ pub const CLUSTER_LAUNCH_US: f64 = 0.29;
 pub const CLUSTER_LAUNCH_POWER: i32 = 3;
 /// The loss of clusters in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
 pub const CLUSTER: f64 = 1.13;
+/// The further loss of clusters of more CTAs than are portable, in per cent, beside those that read element by element: fewer of them find a
+/// place, and exchanges take longer. Drawn LayerNorm over 131072 and 200000 columns reaches 3838 and 3624 GB/s in clusters of 16, and 3964
+/// and 3747 in clusters of eight with the same vectors in a thread, where the model without this term expects 0.7% more of the larger ones
+/// (docs/measurements/large-clusters.md).
+pub const BEYOND_PORTABLE_CLUSTER: f64 = 3.0;
+/// The vectors that a thread of a cluster holds of a row that copies bring, from which on more of them lose, and the loss for each doubling,
+/// in per cent. Softmax over 98304, 131072 and 262144 columns reaches 4115, 4072 and 4047 GB/s with 16 vectors in a thread, and 4140, 4145 and
+/// 4128 with 8 vectors in twice as many threads (H200).
+pub const COPIED_VECTORS: f64 = 8.0;
+pub const COPIED_BY_FEW_THREADS: f64 = 1.0;
 /// The further loss of walks that pass over each of their rows in loops, in per cent. LayerNorm's gradient reaches 1058 GB/s over 20001
 /// columns and 1258 over 40001, RMSNorm's 1115 over 60001, where the model without this term expects 1550; clusters that hold the rows
 /// reach 2480, 2403 and 2475 (H200).

@@ -375,7 +375,9 @@ fn all_clusters_of_a_walk_through_rings_are_resident() {
             2 => sms,
             _ => 120,
         };
-        assert_eq!(ctas, mapping.min_ctas_per_sm * room, "{mapping}");
+        let of_cluster = mapping.ctas_per_cluster();
+        let whole = mapping.min_ctas_per_sm * room / of_cluster * of_cluster;
+        assert_eq!(ctas, whole, "{mapping}");
     }
 }
 
@@ -384,7 +386,8 @@ fn targets_without_clusters_have_no_candidates_with_them() {
     for target in TARGETS {
         let candidates = candidates(&rms_norm(4, 131_072, 2), target);
         let most = candidates.iter().map(Mapping::ctas_per_cluster).max();
-        assert_eq!(most, Some(i64::from(target.cluster_size)), "{}", target.name);
+        let largest = i64::from(target.cluster_size_non_portable);
+        assert_eq!(most, Some(largest), "{}", target.name);
     }
 }
 
@@ -481,13 +484,13 @@ fn rows_that_begin_anywhere_and_share_two_reads_are_walked_over_by_resident_ctas
 
 #[test]
 fn clusters_whose_rows_begin_alike_follow_one_another_where_one_wave_leaves_places_empty() {
-    let numbers = |facts: &Facts, level: Level| {
+    let numbers = |facts: &Facts, level: Level, ctas: i64| {
         let mut all = candidates(facts, &SM_90A);
         all.retain(|mapping| {
             let is_ring = mapping.aligned_dim.is_some() && mapping.hand_out == HandOut::Static;
             is_ring
                 && mapping.producer_warps > 0
-                && mapping.ctas_per_cluster() == 8
+                && mapping.ctas_per_cluster() == ctas
                 && mapping.min_ctas_per_sm == 1
         });
         let parts = |mapping: &Mapping| {
@@ -500,11 +503,13 @@ fn clusters_whose_rows_begin_alike_follow_one_another_where_one_wave_leaves_plac
     let both = BTreeSet::from([8, 56]);
     let mut norm = rms_norm(1024, 131_073, 2);
     norm.accesses.push(norm.accesses[1].clone());
-    assert_eq!(numbers(&norm, Level::Grid), both);
-    assert_eq!(numbers(&rms_norm_grad(1024, 65537), Level::Split), both);
+    assert_eq!(numbers(&norm, Level::Grid, 8), both);
+    assert_eq!(numbers(&rms_norm_grad(1024, 65537), Level::Split, 8), both);
+    // There are places for 7 clusters of 16, fewer than there are alignments; five waves have places for 35.
+    assert_eq!(numbers(&norm, Level::Grid, 16), BTreeSet::from([32]));
     // Few rows are not enough for so many.
     norm.dims[0].extent = 128;
-    assert_eq!(numbers(&norm, Level::Grid), BTreeSet::from([8]));
+    assert_eq!(numbers(&norm, Level::Grid, 8), BTreeSet::from([8]));
 }
 
 #[test]
@@ -560,7 +565,23 @@ fn threads_hold_most_of_a_row_in_clusters() {
     let all = candidates(&rms_norm(16, 1 << 17, 2), &SM_90A);
     let held = |mapping: &&Mapping| mapping.spread[1].contains(&Factor::new(Level::Register, 16));
     let held = all.iter().filter(held).map(Mapping::ctas_per_cluster);
-    assert_eq!(held.collect::<BTreeSet<_>>(), [2, 4, 8].into());
+    assert_eq!(held.collect::<BTreeSet<_>>(), [2, 4, 8, 16].into());
+}
+
+#[test]
+fn an_sm_has_one_cta_of_a_cluster_beyond_the_portable_size_that_holds_the_rows_of_a_walk() {
+    let mut all = candidates(&rms_norm_grad(1024, 65537), &SM_90A);
+    all.retain(|mapping| mapping.keep.is_empty() && mapping.min_ctas_per_sm > 0);
+    let on_sm = |ctas: i64| {
+        let walks = all
+            .iter()
+            .filter(move |mapping| mapping.ctas_per_cluster() == ctas);
+        walks
+            .map(|mapping| mapping.min_ctas_per_sm)
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(on_sm(8), [1, 2].into());
+    assert_eq!(on_sm(16), [1].into());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use norma_dialects::norm::{HandOut, Level};
 
 use super::{
-    super::facts::Use,
+    super::{facts::Use, spread::Spread},
     accesses::is_exchanged,
     candidate::{Candidate, bandwidth_per_sm},
     instructions::issue_us,
@@ -207,20 +207,27 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
     }
 }
 
-/// Clusters: the rate at which their CTAs can be launched, and the losses of walks, late reads and reads of single elements in
-/// clusters. What else walks lose whose rows arrive while they compute, or by pairs of CTAs, counts among what their steps take.
+/// Clusters: the rate at which their CTAs can be launched, and the losses of clusters of more CTAs than are portable, of walks, late reads,
+/// many copied vectors and reads of single elements in clusters. What else walks lose whose rows arrive while they compute, or by pairs of
+/// CTAs, counts among what their steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    if mapped.mapping.ctas_per_cluster() == 1 {
+    let ctas = mapped.mapping.ctas_per_cluster();
+    if ctas == 1 {
         return 0.0;
     }
-    let is_pair = mapped.mapping.ctas_per_cluster() <= RING_PAIR;
+    let beyond = match ctas > i64::from(candidate.target.cluster_size) {
+        true => BEYOND_PORTABLE_CLUSTER,
+        false => 0.0,
+    };
+    let is_pair = ctas <= RING_PAIR;
     if mapped.overlaps_steps() || mapped.reduces_in_steps() && is_pair {
         return match mapped.mapping.hand_out {
-            HandOut::Static => RING_OF_CLUSTER,
+            HandOut::Static => RING_OF_CLUSTER + beyond,
             HandOut::Dynamic => {
                 let of_cluster = if is_pair { DRAWN_OF_PAIR } else { DRAWN_OF_CLUSTER };
                 of_cluster
+                    + beyond
                     + DRAWN_BY_MANY_WARPS * (mapped.warps_of_row() as f64 / DRAWN_WARPS).log2().max(0.0)
             }
         };
@@ -232,11 +239,21 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
         false if has_late_reads(candidate) => LATE_READS_OF_CLUSTER,
         false => 0.0,
     };
-    let elements = match mapped.mapping.extent(Level::Vector) {
-        1 => ELEMENTS_OF_CLUSTER,
-        _ => 0.0,
+    let copied = match mapped.is_ringed() {
+        true => COPIED_BY_FEW_THREADS * (vectors(mapped) / COPIED_VECTORS).log2().max(0.0),
+        false => 0.0,
     };
-    CLUSTER + launches + walk + late + elements
+    let of_width = match mapped.mapping.extent(Level::Vector) {
+        1 => ELEMENTS_OF_CLUSTER,
+        _ => beyond,
+    };
+    CLUSTER + launches + walk + late + copied + of_width
+}
+
+/// Returns the vectors that each thread holds on average.
+fn vectors(mapped: &Mapped<'_>) -> f64 {
+    let of_dim = |dim: &Spread| dim.registers as f64 / dim.vector as f64 * dim.filled();
+    mapped.dims.iter().map(of_dim).product()
 }
 
 /// Whether reads that only results need are issued behind the reductions of a held row. Reads element by element, and reads beside

@@ -233,6 +233,39 @@ fn kernels_without_reductions_wait_for_nothing() {
 }
 
 #[test]
+fn clusters_beyond_the_portable_size_lose() {
+    let clusters = |ctas, columns| {
+        let row: &[_] = &[(Register, 4), (Cluster, ctas), (Warp, 4), (Lane, 32), (Vector, 8)];
+        let facts = rms_norm(8192, columns, 2);
+        term("clusters", &facts, &[ROW, row], |mapping| {
+            mapping.early_reads = true
+        })
+    };
+    // The CTAs of both have as many bytes.
+    assert!(is_near(clusters(16, 65536), clusters(8, 32768) + 3.0));
+}
+
+#[test]
+fn rows_that_copies_bring_are_held_by_many_threads_rather_than_by_few() {
+    let facts = rms_norm(8192, 32768, 2);
+    let clusters = |registers, warps| {
+        let row: &[_] = &[
+            (Register, registers),
+            (Cluster, 2),
+            (Warp, warps),
+            (Lane, 32),
+            (Vector, 8),
+        ];
+        term("clusters", &facts, &[ROW, row], |mapping| {
+            mapping.keep = vec![CachePlace::Shared, CachePlace::None, CachePlace::None];
+            mapping.bring = CopyMechanism::Bulk;
+        })
+    };
+    assert!(is_near(clusters(16, 4), clusters(8, 8) + 1.0));
+    assert!(is_near(clusters(8, 8), clusters(4, 16)));
+}
+
+#[test]
 fn clusters_are_launched_slowly_and_read_late_slowly() {
     let facts = rms_norm(8192, 16384, 2);
     let clusters = |ctas, registers, early| {
