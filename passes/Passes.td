@@ -819,6 +819,8 @@ def NormSelectSchedule : RustPass<"norm-select-schedule", "builtin.module"> {
            "that to gain more than a tenth">,
     Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
            "Whether a row's results must not depend on the number of rows, bit for bit: the choice then does not know it">,
+    Option<"portableClusters", "portable-clusters", "bool", /*default=*/"false",
+           "Whether clusters of more CTAs than every GPU of the architecture has room for are not chosen">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Say in a remark on each kernel what was chosen, why, and which schedules came next">,
     Option<"assembled", "assembled", "std::string", /*default=*/"\"\"",

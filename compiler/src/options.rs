@@ -21,6 +21,8 @@ pub struct CompileOptions {
     pub by_size: bool,
     /// Whether a row's results must not depend on the number of rows, bit for bit.
     pub batch_invariant: bool,
+    /// Whether clusters of more CTAs than every GPU of the architecture has room for are not chosen.
+    pub portable_clusters: bool,
     /// The register counts of schedules that have been assembled, which replace the cost model's estimates.
     pub assembled: Vec<Assembled>,
     /// Which sums of products become fma.
@@ -74,6 +76,7 @@ impl CompileOptions {
         for (is_set, name) in [
             (self.by_size, "--by-size"),
             (self.batch_invariant, "--batch-invariant"),
+            (self.portable_clusters, "--portable-clusters"),
             (self.keep_nvvm, "--keep-nvvm"),
             (self.keep_ptx, "--ptx-fallback"),
             (self.line_info, "--line-info"),
@@ -91,6 +94,7 @@ impl CompileOptions {
             schedules: Vec::new(),
             by_size: false,
             batch_invariant: false,
+            portable_clusters: false,
             assembled: Vec::new(),
             fp_contract: FpContract::default(),
             keep_nvvm: false,

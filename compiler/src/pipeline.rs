@@ -55,14 +55,14 @@ const STEPS: &[Step] = &[
             "norm-split-outputs{batch-invariant=$batch-invariant}",
             "norm-stage-reductions{target=$target given=$schedule batch-invariant=$batch-invariant explain=$explain}",
             "norm-normalize-space",
-            "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size batch-invariant=$batch-invariant assembled=$assembled explain=$explain}",
+            "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size batch-invariant=$batch-invariant portable-clusters=$portable-clusters assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",
             "norm-split-reductions",
             // Moving a reduction into one of two kernels leaves dims in the other over which nothing is reduced.
             "norm-split-outputs{batch-invariant=$batch-invariant}",
             // The kernels that combine partial results have no schedule yet, and are not split again. Only now does the
             // module contain all kernels that a schedule may name.
-            "norm-select-schedule{target=$target schedule=$named batch-invariant=$batch-invariant assembled=$assembled explain=$explain splits=false}",
+            "norm-select-schedule{target=$target schedule=$named batch-invariant=$batch-invariant portable-clusters=$portable-clusters assembled=$assembled explain=$explain splits=false}",
         ],
     },
     Step {
@@ -205,6 +205,10 @@ pub fn fill_in(pass: &str, options: &CompileOptions) -> String {
     let pass = match options.batch_invariant {
         true => pass.replace("$batch-invariant", "true"),
         false => without(&pass, "batch-invariant=$batch-invariant"),
+    };
+    let pass = match options.portable_clusters {
+        true => pass.replace("$portable-clusters", "true"),
+        false => without(&pass, "portable-clusters=$portable-clusters"),
     };
     let pass = match options.explain {
         true => pass.replace("$explain", "true"),

@@ -66,7 +66,7 @@ impl fmt::Display for Feature {
 }
 
 /// One row of the table.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// The name, as in `--target`: that of the architecture, and behind a hyphen that of a part whose memory wants other schedules than
     /// the typical part's.
@@ -380,6 +380,15 @@ impl Target {
             })
     }
 
+    /// The target for kernels that are to run on any GPU of the architecture: the multiprocessors of a GPC of which may hold no cluster of
+    /// more than the portable size.
+    pub fn with_portable_clusters(&self) -> Self {
+        Self {
+            cluster_size_non_portable: self.cluster_size,
+            ..self.clone()
+        }
+    }
+
     /// The architecture, as LLVM and ptxas spell it.
     pub fn architecture(&self) -> &'static str {
         self.name
@@ -459,6 +468,19 @@ pub fn shared_taken(used: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn with_portable_clusters_nothing_else_changes() {
+        for target in TARGETS {
+            let portable = target.with_portable_clusters();
+            assert_eq!(portable.cluster_size_non_portable, target.cluster_size);
+            let restored = Target {
+                cluster_size_non_portable: target.cluster_size_non_portable,
+                ..portable
+            };
+            assert_eq!(restored, *target);
+        }
+    }
 
     #[test]
     fn every_name_parses_to_its_own_row() {

@@ -113,11 +113,12 @@ def test_what_was_compiled_is_found_again(counted):
     assert counted() == 1
     compiled(by_size=True)
     compiled(batch_invariant=True)
+    compiled(portable_clusters=True)
     norma.compile(SOURCE, target="sm_80")
     norma.compile(SOURCE + "\n", target="sm_90a")
     schedule = "#norm.schedule<spread = [[grid, warp(4)], [register(4), lane(32), vector(8)]]>"
     compiled(schedule=schedule)
-    assert counted() == 6
+    assert counted() == 7
 
 
 def test_another_compiler_compiles_again(counted):
@@ -315,6 +316,7 @@ def test_a_bundle_is_used_for_its_text_options_and_target_only(ahead_of_time):
         (SOURCE, {"target": "sm_80"}),
         (SOURCE, {"target": "sm_90a", "by_size": True}),
         (SOURCE, {"target": "sm_90a", "batch_invariant": True}),
+        (SOURCE, {"target": "sm_90a", "portable_clusters": True}),
         (SOURCE, {"target": ["sm_80", "sm_90a"]}),
     ):
         with pytest.raises(norma.CompilerNotFoundError, match="its bundle is not in .*kernels either"):

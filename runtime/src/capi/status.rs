@@ -38,7 +38,9 @@ impl From<&Error> for NormaStatus {
             Error::Manifest(_) | Error::Function(_) | Error::Bundle(_) => NormaStatus::Bundle,
             Error::Target(_) => NormaStatus::Target,
             Error::Driver(DriverError::NoDriver(_) | DriverError::NoDevice(_)) => NormaStatus::Device,
-            Error::Driver(DriverError::Call { .. } | DriverError::Occupancy { .. }) => NormaStatus::Driver,
+            Error::Driver(
+                DriverError::Call { .. } | DriverError::Occupancy { .. } | DriverError::ClusterRoom { .. },
+            ) => NormaStatus::Driver,
         }
     }
 }

@@ -18,6 +18,8 @@ const LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION: c_uint = 6;
 
 /// The largest cluster size that is portable across devices with clusters.
 const PORTABLE_CLUSTER: u32 = 8;
+/// `CUDA_ERROR_INVALID_CLUSTER_SIZE`: a launch of clusters that the device has no room for.
+const INVALID_CLUSTER_SIZE: c_int = 912;
 /// Dynamic shared memory above this many bytes must be requested explicitly.
 const DEFAULT_DYNAMIC_SHARED: u32 = 48 * 1024;
 
@@ -65,6 +67,7 @@ pub(crate) struct Kernel {
     block: [u32; 3],
     attributes: [LaunchAttribute; 2],
     attribute_count: c_uint,
+    ctas_per_cluster: u32,
     /// Whether `ctas_per_sm` is the kernel's occupancy ([`norma_bundle::manifest::Kernel::counts_ctas`]).
     counts_ctas: bool,
     /// The largest dynamic shared memory that the driver has been asked to allow, in bytes.
@@ -136,6 +139,7 @@ impl Kernel {
             block: kernel.block,
             attributes,
             attribute_count,
+            ctas_per_cluster: kernel.cluster_size(),
             counts_ctas: kernel.counts_ctas(),
             allowed_shared: AtomicU32::new(DEFAULT_DYNAMIC_SHARED),
             asking: Mutex::new(()),
@@ -214,6 +218,12 @@ impl Kernel {
         // SAFETY: the driver copies the configuration, its attributes and every parameter before it returns, reading
         // as many parameters as the kernel declares; `extra` is unused and null.
         let status = unsafe { (api.launch)(&config, self.handle, parameters.as_ptr(), ptr::null()) };
+        if status == INVALID_CLUSTER_SIZE && self.ctas_per_cluster > PORTABLE_CLUSTER {
+            return Err(DriverError::ClusterRoom {
+                kernel: self.symbol.clone(),
+                ctas: self.ctas_per_cluster,
+            });
+        }
         api.check("cuLaunchKernelEx", status)
     }
 }

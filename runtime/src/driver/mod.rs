@@ -63,6 +63,17 @@ pub enum DriverError {
         /// The dynamic shared memory of a CTA, in bytes.
         shared_bytes: u32,
     },
+    /// No group of multiprocessors has room for a cluster of a kernel, which is larger than what every device with clusters has room for.
+    #[error(
+        "kernel '{kernel}' does not fit the device, which has no room for a cluster of {ctas} CTAs; normac --portable-clusters chooses \
+         schedules without such clusters"
+    )]
+    ClusterRoom {
+        /// The kernel.
+        kernel: String,
+        /// The CTAs of a cluster.
+        ctas: u32,
+    },
 }
 
 /// Why the library was not loaded.

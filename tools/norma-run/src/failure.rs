@@ -77,7 +77,9 @@ impl Failure {
             Failure::Runtime(
                 Runtime::Driver(DriverError::NoDriver(_) | DriverError::NoDevice(_)) | Runtime::Target(_),
             ) => 3,
-            Failure::Runtime(Runtime::Driver(DriverError::Call { .. } | DriverError::Occupancy { .. })) => 1,
+            Failure::Runtime(Runtime::Driver(
+                DriverError::Call { .. } | DriverError::Occupancy { .. } | DriverError::ClusterRoom { .. },
+            )) => 1,
             Failure::Runtime(
                 Runtime::Call { .. } | Runtime::Manifest(_) | Runtime::Function(_) | Runtime::Bundle(_),
             )

@@ -90,6 +90,10 @@ pub struct CompileArgs {
     #[arg(long, conflicts_with = "by_size")]
     pub batch_invariant: bool,
 
+    /// Choose no clusters of more than 8 CTAs, for which GPUs with fewer multiprocessors than the target's part may have no room.
+    #[arg(long)]
+    pub portable_clusters: bool,
+
     /// Compile a function with up to N schedules for each of its kernels, the best of several kinds first by the cost model, and with
     /// the compiler's choice, each into a folder of DIR: norma-run --regret times them.
     #[arg(long, value_name = "N", value_parser = whole_number(1_u16..=u16::MAX), allow_negative_numbers = true,
@@ -230,6 +234,7 @@ impl CompileArgs {
         CompileOptions {
             by_size: self.by_size,
             batch_invariant: self.batch_invariant,
+            portable_clusters: self.portable_clusters,
             fp_contract: self.fp_contract,
             schedules: self.schedule.clone(),
             keep_nvvm: self.keep_nvvm,

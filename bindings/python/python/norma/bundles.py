@@ -58,6 +58,8 @@ def find(request: Request) -> Bundle | None:
         options.append("--by-size")
     if request.batch_invariant:
         options.append("--batch-invariant")
+    if request.portable_clusters:
+        options.append("--portable-clusters")
     folders = {}
     for target in request.targets:
         architecture, _, _ = target.partition("-")

@@ -23,12 +23,13 @@ def compile(
     schedule: str | Sequence[str] = (),
     by_size: bool = False,
     batch_invariant: bool = False,
+    portable_clusters: bool = False,
 ) -> Bundle:
     """Compiles a program, or returns its bundle from a folder of :func:`norma.use_bundles` or from the cache.
 
     ``source`` is a path, or the text of a program in MLIR; a string of one line that ends in ``.mlir`` is a path. ``target`` is
-    one target such as ``"sm_90a"``, or several; the default is the best target for the first GPU. ``schedule``, ``by_size`` and
-    ``batch_invariant`` are the options of ``normac`` with these names.
+    one target such as ``"sm_90a"``, or several; the default is the best target for the first GPU. ``schedule``, ``by_size``,
+    ``batch_invariant`` and ``portable_clusters`` are the options of ``normac`` with these names.
 
     Other threads run in the meantime. A program is compiled once, even if several threads ask for it, and its bundle is kept by this
     process and in the cache.
@@ -53,6 +54,7 @@ def compile(
         schedules=_words("schedule", schedule),
         by_size=by_size,
         batch_invariant=batch_invariant,
+        portable_clusters=portable_clusters,
     )
     return bundle_of(request, name)
 

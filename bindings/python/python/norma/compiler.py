@@ -25,6 +25,7 @@ class Request:
     schedules: tuple[str, ...] = ()
     by_size: bool = False
     batch_invariant: bool = False
+    portable_clusters: bool = False
 
     @functools.cached_property
     def key(self) -> str:
@@ -77,6 +78,8 @@ class Compiler:
                 command.append("--by-size")
             if request.batch_invariant:
                 command.append("--batch-invariant")
+            if request.portable_clusters:
+                command.append("--portable-clusters")
             try:
                 ran = subprocess.run(
                     command, input=request.source, capture_output=True, encoding="utf-8", errors="replace", check=False

@@ -84,6 +84,7 @@ fn compile(
         from,
         by_size: options.by_size,
         batch_invariant: options.batch_invariant,
+        portable_clusters: options.portable_clusters,
         fp_contract: options.fp_contract,
         schedules: match from < Level::Scheduled {
             true => options.schedule.clone(),

@@ -33,6 +33,9 @@ pub struct Options {
     /// As normac takes it: a row's results do not depend on the number of rows
     #[arg(long, conflicts_with = "by_size")]
     pub batch_invariant: bool,
+    /// As normac takes it: no clusters of more than 8 CTAs
+    #[arg(long)]
+    pub portable_clusters: bool,
     /// As normac takes it: which sums of a product are one fma
     #[arg(long, value_name = "fast|on", default_value_t)]
     pub fp_contract: FpContract,

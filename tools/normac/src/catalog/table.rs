@@ -85,6 +85,8 @@ struct Entry {
     #[serde(default)]
     batch_invariant: bool,
     #[serde(default)]
+    portable_clusters: bool,
+    #[serde(default)]
     shape: OneOrMore,
     #[serde(default)]
     dtype: OneOrMore,
@@ -158,6 +160,7 @@ pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<
                 options: CompileOptions {
                     by_size: entry.by_size || args.by_size,
                     batch_invariant: entry.batch_invariant || args.batch_invariant,
+                    portable_clusters: entry.portable_clusters || args.portable_clusters,
                     ..args.options(target)
                 },
             }));
