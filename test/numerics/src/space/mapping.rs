@@ -19,8 +19,8 @@ const LANE_BITS: u32 = 5;
 /// The most bits drawn for the number of warps, and for the elements of a thread.
 const WARP_BITS: u64 = 4;
 const REGISTER_BITS: u64 = 5;
-/// The most bits drawn for the rank of a CTA in its cluster: portable clusters have up to 8 CTAs.
-const CLUSTER_BITS: u64 = 3;
+/// The most bits drawn for the rank of a CTA in its cluster: clusters have up to 16 CTAs.
+const CLUSTER_BITS: u64 = 4;
 
 /// A schedule: how the dims of a kernel are mapped, and its other parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -77,6 +77,19 @@ const WALKS: &[(Call, i64)] = &[
     ),
     (
         Call {
+            name: "layer_norm, drawn by clusters of 16",
+            op: "layer_norm",
+            operands: &[("weight", "NxX"), ("bias", "NxX")],
+            schedule: Some(
+                "spread = [[loop, grid(2)], [register(2), cluster(16), lane(32), vector(4)]], keep = [shared, none, none, none], \
+                 bring = bulk, stages = 2, producer_warps = 1, hand_out = dynamic, merge_reductions = [cluster]",
+            ),
+            ..Call::PLAIN
+        },
+        1,
+    ),
+    (
+        Call {
             name: "rms_norm, drawn as boxes by clusters",
             op: "rms_norm",
             operands: &[("weight", "NxX")],

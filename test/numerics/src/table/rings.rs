@@ -80,6 +80,16 @@ const WALKS: &[(Call, i64)] = &[
         },
         4,
     ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(2)], [register(2), cluster(16), warp(2), lane(32), vector(4)]], \
+                 keep = [shared, shared, none, none, none, none, none, none], bring = bulk, stages = 2, producer_warps = 1",
+            ),
+            ..LAYER
+        },
+        2,
+    ),
 ];
 
 /// The same with copies by the threads themselves, of rows of any number of bytes: rings of several stages and of one.
