@@ -416,6 +416,25 @@ fn launches_carry_what_the_kernel_asks_for() {
 }
 
 #[test]
+fn large_clusters_are_asked_for_and_where_no_device_has_room_for_them_told() {
+    let clusters_of_16 = |threads: u32| {
+        function(move |function| {
+            function["kernels"][0]["cluster"] = json!([16, 1, 1]);
+            function["kernels"][0]["block"] = json!([threads, 1, 1]);
+        })
+    };
+    let stream = stream();
+    launch(&clusters_of_16(256), 100, stream.handle()).unwrap();
+    assert_eq!(launches(&stream)[0].cluster, [16, 1, 1]);
+    let error = launch(&clusters_of_16(1024), 100, stream.handle()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "kernel 'scale_0' does not fit the device, which has no room for a cluster of 16 CTAs; normac --portable-clusters \
+         chooses schedules without such clusters"
+    );
+}
+
+#[test]
 fn nothing_is_launched_of_a_call_whose_last_kernel_is_refused() {
     let half = function(|function| {
         let mut second = function["kernels"][0].clone();

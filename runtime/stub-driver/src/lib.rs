@@ -32,6 +32,7 @@ const INVALID_IMAGE: Status = 200;
 const INVALID_CONTEXT: Status = 201;
 const NOT_FOUND: Status = 500;
 const CAPTURE_UNSUPPORTED: Status = 900;
+const INVALID_CLUSTER_SIZE: Status = 912;
 
 /// The number of devices.
 pub const DEVICES: u32 = 2;
@@ -41,6 +42,10 @@ pub const MULTIPROCESSORS: u32 = 132;
 pub const LARGEST_SHARED: u32 = 232_448;
 /// The most threads of a CTA that fit a multiprocessor.
 pub const LARGEST_BLOCK: u32 = 1024;
+/// The most CTAs of a cluster of a kernel that does not ask for more.
+pub const PORTABLE_CLUSTER: u32 = 8;
+/// The most threads of a cluster for which there is room.
+pub const THREADS_OF_CLUSTER: u32 = 8192;
 /// The number of CTAs that fit a multiprocessor, of any kernel of which one fits.
 pub const CTAS_PER_MULTIPROCESSOR: u32 = 2;
 

@@ -2,17 +2,19 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::slice;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use norma_bundle::{Cubin, ptx};
 
 use crate::record::{self, LaunchRecord};
 use crate::{
-    CAPTURE_UNSUPPORTED, CTAS_PER_MULTIPROCESSOR, INVALID_CONTEXT, INVALID_IMAGE, INVALID_VALUE,
-    LARGEST_BLOCK, LARGEST_SHARED, NOT_FOUND, SUCCESS, Status, context, stream,
+    CAPTURE_UNSUPPORTED, CTAS_PER_MULTIPROCESSOR, INVALID_CLUSTER_SIZE, INVALID_CONTEXT, INVALID_IMAGE,
+    INVALID_VALUE, LARGEST_BLOCK, LARGEST_SHARED, NOT_FOUND, PORTABLE_CLUSTER, SUCCESS, Status,
+    THREADS_OF_CLUSTER, context, stream,
 };
 
 const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
+const NON_PORTABLE_CLUSTER: c_int = 14;
 const CLUSTER_DIMENSION: c_uint = 4;
 const PROGRAMMATIC_STREAM_SERIALIZATION: c_uint = 6;
 /// The first bytes of a cubin.
@@ -34,6 +36,7 @@ struct Kernel {
     device: usize,
     parameter_bytes: Vec<u32>,
     allowed_shared: AtomicI32,
+    allows_large_clusters: AtomicBool,
 }
 
 /// `CUlaunchAttribute`.
@@ -140,6 +143,7 @@ pub(crate) unsafe extern "C" fn cuModuleGetFunction(
         device: module.device,
         parameter_bytes,
         allowed_shared: AtomicI32::new(DEFAULT_SHARED),
+        allows_large_clusters: AtomicBool::new(false),
     }));
     module.kernels.push(kernel);
     // SAFETY: `cuda.h`'s contract.
@@ -160,6 +164,9 @@ pub(crate) unsafe extern "C" fn cuFuncSetAttribute(
             return INVALID_VALUE;
         }
         kernel.allowed_shared.store(value, Ordering::Relaxed);
+    }
+    if attribute == NON_PORTABLE_CLUSTER {
+        kernel.allows_large_clusters.store(value == 1, Ordering::Relaxed);
     }
     SUCCESS
 }
@@ -196,28 +203,31 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
     if config.grid.contains(&0) || shared > i64::from(kernel.allowed_shared.load(Ordering::Relaxed)) {
         return INVALID_VALUE;
     }
-    if !record::is_recording() {
-        return SUCCESS;
-    }
-    // SAFETY: `cuda.h`'s contract: the configuration gives the number of attributes, the kernel the number of parameters and
-    // their sizes.
-    let (attributes, parameters) = unsafe {
-        let attributes = match config.attribute_count {
-            0 => &[],
-            count => slice::from_raw_parts(config.attributes, count as usize),
-        };
-        let sizes = kernel.parameter_bytes.iter().enumerate();
-        let parameters = sizes.map(|(index, size)| {
-            let bytes = (*parameters.add(index)).cast::<u8>();
-            slice::from_raw_parts(bytes, *size as usize).to_vec()
-        });
-        (attributes, parameters.collect())
+    let attributes = match config.attribute_count {
+        0 => &[],
+        // SAFETY: `cuda.h`'s contract: the configuration gives the number of attributes.
+        count => unsafe { slice::from_raw_parts(config.attributes, count as usize) },
     };
     let find = |id: c_uint| attributes.iter().find(|attribute| attribute.id == id);
     let cluster = find(CLUSTER_DIMENSION).map_or([1, 1, 1], |attribute| {
         let [x, y, z, ..] = attribute.value;
         [x, y, z]
     });
+    let ctas = cluster.iter().product::<c_uint>();
+    let is_allowed = ctas <= PORTABLE_CLUSTER || kernel.allows_large_clusters.load(Ordering::Relaxed);
+    if !is_allowed || ctas * config.block.iter().product::<c_uint>() > THREADS_OF_CLUSTER {
+        return INVALID_CLUSTER_SIZE;
+    }
+    if !record::is_recording() {
+        return SUCCESS;
+    }
+    let sizes = kernel.parameter_bytes.iter().enumerate();
+    // SAFETY: `cuda.h`'s contract: the kernel gives the number of parameters and their sizes.
+    let parameter = |(index, size): (usize, &u32)| unsafe {
+        let bytes = (*parameters.add(index)).cast::<u8>();
+        slice::from_raw_parts(bytes, *size as usize).to_vec()
+    };
+    let parameters = sizes.map(parameter).collect();
     // SAFETY: `cuda.h`'s contract.
     let number = unsafe { stream::number(config.stream) };
     let launch = LaunchRecord {
