@@ -64,11 +64,7 @@ fn of_kernel(kernel: KernelOp, count: usize, options: &CompileOptions) -> Result
         .sym_name()
         .map_err(|_| Error::internal("a kernel has no name"))?;
     let basis = Basis::of(kernel, options.batch_invariant).map_err(broken)?;
-    let portable = options.target.with_portable_clusters();
-    let target = match options.portable_clusters {
-        true => &portable,
-        false => options.target,
-    };
+    let target = &*options.target.with_clusters(options.portable_clusters);
     let assembled = assembled(kernel, name, options);
     let mut ranked = ranked(&basis.facts, basis.candidates(target), target, &assembled);
     // Mappings that differ only in their bound on registers count as one schedule.

@@ -416,7 +416,7 @@ fn launches_carry_what_the_kernel_asks_for() {
 }
 
 #[test]
-fn large_clusters_are_asked_for_and_where_no_device_has_room_for_them_told() {
+fn large_clusters_are_asked_for_and_told_of_where_the_device_has_no_room() {
     let clusters_of_16 = |threads: u32| {
         function(move |function| {
             function["kernels"][0]["cluster"] = json!([16, 1, 1]);

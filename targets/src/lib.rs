@@ -6,6 +6,7 @@
 //! 5090). Schedule selection may use a part's figures to compare candidates; correctness never depends on
 //! them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// An instruction family that some targets lack.
@@ -380,13 +381,21 @@ impl Target {
             })
     }
 
-    /// The target for kernels that are to run on any GPU of the architecture: the multiprocessors of a GPC of which may hold no cluster of
-    /// more than the portable size.
-    pub fn with_portable_clusters(&self) -> Self {
-        Self {
-            cluster_size_non_portable: self.cluster_size,
-            ..self.clone()
+    /// The target for kernels that, with `only_portable`, are to run on any GPU of the architecture: the multiprocessors of a GPC of which
+    /// may hold no cluster of more than the portable size.
+    pub fn with_clusters(&self, only_portable: bool) -> Cow<'_, Self> {
+        match only_portable {
+            true => Cow::Owned(Self {
+                cluster_size_non_portable: self.cluster_size,
+                ..self.clone()
+            }),
+            false => Cow::Borrowed(self),
         }
+    }
+
+    /// Whether every GPU of the architecture has room for a cluster of so many CTAs.
+    pub fn is_portable(&self, ctas: u64) -> bool {
+        ctas <= u64::from(self.cluster_size)
     }
 
     /// The architecture, as LLVM and ptxas spell it.
@@ -472,7 +481,8 @@ mod tests {
     #[test]
     fn with_portable_clusters_nothing_else_changes() {
         for target in TARGETS {
-            let portable = target.with_portable_clusters();
+            assert_eq!(*target.with_clusters(false), *target);
+            let portable = target.with_clusters(true).into_owned();
             assert_eq!(portable.cluster_size_non_portable, target.cluster_size);
             let restored = Target {
                 cluster_size_non_portable: target.cluster_size_non_portable,

@@ -150,11 +150,7 @@ fn choose<'c>(
     cx: &PassContext<'c, NormSelectSchedule>,
 ) -> Result<Choice<'c>, PassError<'c>> {
     let location = kernel.op().location();
-    let portable = target.with_portable_clusters();
-    let target = match cx.options().portable_clusters {
-        true => &portable,
-        false => target,
-    };
+    let target = &*target.with_clusters(cx.options().portable_clusters);
     let basis = Basis::of(kernel, cx.options().batch_invariant)?;
     let (space, facts) = (&basis.space, &basis.facts);
     let assembled = assembled_of(kernel, cx)?;

@@ -43,7 +43,7 @@ pub const LARGEST_SHARED: u32 = 232_448;
 /// The most threads of a CTA that fit a multiprocessor.
 pub const LARGEST_BLOCK: u32 = 1024;
 /// The most CTAs of a cluster of a kernel that does not ask for more.
-pub const PORTABLE_CLUSTER: u32 = 8;
+const PORTABLE_CLUSTER: u32 = 8;
 /// The most threads of a cluster for which there is room.
 pub const THREADS_OF_CLUSTER: u32 = 8192;
 /// The number of CTAs that fit a multiprocessor, of any kernel of which one fits.

@@ -51,7 +51,7 @@ pub(super) fn candidates(
             if is_shared(first) {
                 along_row(facts, target, within, (first, Extent { ctas, ..along }), all);
             }
-            if ctas > u64::from(target.cluster_size) {
+            if !target.is_portable(ctas) {
                 continue;
             }
             for other in (0..facts.dims.len()).filter(is_other) {
@@ -190,7 +190,6 @@ fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) 
     let Some(split) = walks.first().map(|walk| walk.extent(Level::Split)) else {
         return Vec::new();
     };
-    let is_beyond = ctas > u64::from(target.cluster_size);
     let clusters = |per_sm: u64| cluster_room::resident(target, ctas, per_sm);
     let is_walk = |walk: &&Mapping| {
         split > 1 && walk.extent(Level::Split) == split && walk.unroll_bytes == 0 && !walk.prefetches()
@@ -207,7 +206,7 @@ fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) 
             walk.min_ctas_per_sm = per_sm as i64;
             match rings::ringed(facts, &walk, target) {
                 Some(ringed) => vec![ringed],
-                None if walk.looped_dims() > 1 || is_beyond && per_sm > 1 => Vec::new(),
+                None if walk.looped_dims() > 1 || !target.is_portable(ctas) && per_sm > 1 => Vec::new(),
                 None => prefetching(facts, &walk, target)
                     .into_iter()
                     .chain([walk])

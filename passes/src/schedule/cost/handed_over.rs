@@ -53,9 +53,9 @@ pub(super) fn is_possible(mapping: &Mapping, target: &Target) -> bool {
 /// warps would only take registers.
 ///
 /// Where up to [`SHARING_WITH_SUMS`] warpgroups, or [`SHARING`] if nothing is summed over the walk, share a row, an SM may hold none with
-/// equal shares, or the mapping may have `spilled` with them: LayerNorm's gradient over 12288, 20480 and 40960 columns reaches 3953, 3835 and 3771 GB/s so, and 3707, 3445 and 3402 in clusters of
-/// more CTAs. Several rows at a time lose: RMSNorm's gradient over 3072 and 7168 columns, four rows and two, reaches 3991 and 3886 so, and 4156
-/// and 4149 at best (H200).
+/// equal shares, or the mapping may have `spilled` with them: LayerNorm's gradient over 12288, 20480 and 40960 columns reaches 3953, 3835 and
+/// 3771 GB/s so, and 3707, 3445 and 3402 in clusters of more CTAs. Several rows at a time lose: RMSNorm's gradient over 3072 and 7168 columns,
+/// four rows and two, reaches 3991 and 3886 so, and 4156 and 4149 at best (H200).
 pub(super) fn variant(
     mapped: &Mapped<'_>,
     target: &Target,

@@ -107,6 +107,11 @@ impl<'a> Mapped<'a> {
         self.dims.iter().map(|dim| dim.live).product()
     }
 
+    /// The vectors of a thread in a tile.
+    pub(super) fn vectors(&self) -> u64 {
+        self.dims.iter().map(|dim| dim.registers / dim.vector).product()
+    }
+
     /// The share of a tile that lies within the dims.
     pub(super) fn filled(&self) -> f64 {
         self.dims.iter().map(Spread::filled).product()

@@ -34,9 +34,7 @@ fn bounds_registers(candidate: &Candidate<'_>) -> bool {
             .zip(&reduction.over)
             .any(|(factors, over)| *over && warps(factors))
     });
-    let dims = candidate.mapped.dims.iter();
-    let held = dims.map(|dim| dim.registers / dim.vector).product::<u64>();
-    crosses_warps && held <= 3
+    crosses_warps && candidate.mapped.vectors() <= 3
 }
 
 /// How many bounds on registers are candidates: as many CTAs as the model expects, and fewer.

@@ -3,7 +3,7 @@
 use norma_dialects::norm::{HandOut, Level};
 
 use super::{
-    super::{facts::Use, spread::Spread},
+    super::facts::Use,
     accesses::is_exchanged,
     candidate::{Candidate, bandwidth_per_sm},
     instructions::issue_us,
@@ -212,15 +212,15 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
 /// CTAs, counts among what their steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    let ctas = mapped.mapping.ctas_per_cluster();
+    let ctas = mapped.mapping.ctas_per_cluster().unsigned_abs();
     if ctas == 1 {
         return 0.0;
     }
-    let beyond = match ctas > i64::from(candidate.target.cluster_size) {
-        true => BEYOND_PORTABLE_CLUSTER,
-        false => 0.0,
+    let beyond = match candidate.target.is_portable(ctas) {
+        true => 0.0,
+        false => BEYOND_PORTABLE_CLUSTER,
     };
-    let is_pair = ctas <= RING_PAIR;
+    let is_pair = mapped.mapping.ctas_per_cluster() <= RING_PAIR;
     if mapped.overlaps_steps() || mapped.reduces_in_steps() && is_pair {
         return match mapped.mapping.hand_out {
             HandOut::Static => RING_OF_CLUSTER + beyond,
@@ -239,8 +239,9 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
         false if has_late_reads(candidate) => LATE_READS_OF_CLUSTER,
         false => 0.0,
     };
+    let vectors = mapped.vectors() as f64 * mapped.filled();
     let copied = match mapped.is_ringed() {
-        true => COPIED_BY_FEW_THREADS * (vectors(mapped) / COPIED_VECTORS).log2().max(0.0),
+        true => COPIED_BY_FEW_THREADS * (vectors / COPIED_VECTORS).log2().max(0.0),
         false => 0.0,
     };
     let of_width = match mapped.mapping.extent(Level::Vector) {
@@ -248,12 +249,6 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
         _ => beyond,
     };
     CLUSTER + launches + walk + late + copied + of_width
-}
-
-/// Returns the vectors that each thread holds on average.
-fn vectors(mapped: &Mapped<'_>) -> f64 {
-    let of_dim = |dim: &Spread| dim.registers as f64 / dim.vector as f64 * dim.filled();
-    mapped.dims.iter().map(of_dim).product()
 }
 
 /// Whether reads that only results need are issued behind the reductions of a held row. Reads element by element, and reads beside
