@@ -54,3 +54,17 @@ norm.kernel @loops(%x: memref<2x?xf32>, %y: memref<f32>)
   %1 = norm.reduce add %0 over(%b, %c, %t) : f32
   norm.write %1, %y[] : memref<f32>
 }
+
+// -----
+
+// A loop stays where its step is masked off for some parts, whose sums are 0 then: without it the guard would mask the write.
+// CHECK: norm.kernel @parts(
+// CHECK-SAME: space(%[[C:.*]] = 1 : loop, %[[P:.*]] = 8 : grid, %{{.*}} = 32 : thread) where(%[[C]] * 8 + %[[P]] < dim(
+// CHECK: norm.reduce add %{{.*}} over(%[[C]])
+norm.kernel @parts(%x: memref<?x32xf32>, %y: memref<8x32xf32>)
+    space(%c = 1 : loop, %p = 8 : grid, %t = 32 : thread) where(%c * 8 + %p < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[loop], [grid], [lane(32)]]>) {
+  %0 = norm.read %x[%c * 8 + %p, %t] : memref<?x32xf32>
+  %1 = norm.reduce add %0 over(%c) : f32
+  norm.write %1, %y[%p, %t] : memref<8x32xf32>
+}

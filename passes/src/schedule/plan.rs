@@ -11,7 +11,7 @@ mod specialized;
 
 use applied::check_applied;
 use melior::ir::{AffineExpr, AffineMap};
-use norma_dialects::norm::{DimRole, Level};
+use norma_dialects::norm::{DimRole, Level, ReduceOp};
 
 pub use applied::check;
 
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     kernel::{
+        guards,
         space::Space,
         space_rewrite::{NewDim, NewSpace},
     },
@@ -202,12 +203,27 @@ fn split<'c>(
             size: Some(0),
         });
     }
-    if runs.is_empty() && known.is_none() && bounds.least < 1 {
-        // Without any dim there would be no point that a guard could mask.
-        runs.push(Run {
-            role: DimRole::Grid,
-            size: Some(1),
-        });
+    if runs.is_empty() && known != Some(0) {
+        let may_be_empty = known.is_none() && bounds.least < 1;
+        let is_guarded = may_be_empty
+            || space
+                .guards
+                .iter()
+                .any(|guard| guards::dims_of(guard).contains(&dim));
+        let is_reduced = |reduce: &ReduceOp<'_, '_>| space.dims_reduced_by(*reduce).contains(&dim);
+        // Without any dim there would be no point that a guard could mask. A CTA holds all of a dim that is reduced, and
+        // `norm-persistent-reduction` removes loops of one step where it may.
+        if is_guarded && space.reductions().iter().any(is_reduced) {
+            runs.push(Run {
+                role: DimRole::Loop,
+                size: Some(1),
+            });
+        } else if may_be_empty {
+            runs.push(Run {
+                role: DimRole::Grid,
+                size: Some(1),
+            });
+        }
     }
     let mut stride = 1_i64;
     let mut whole = constant(0);
