@@ -16,8 +16,9 @@ use serde_json::Value;
 
 /// Pairs of a bound and a share: at most that share of the kernels may take longer than the bound times the fastest schedule.
 type Bounds = [(f64, f64); 3];
-/// Of kernels that no fit had seen, 15 of 51 were above 1.03; they are among the data now.
-const BOUNDS_OF_H200: Bounds = [(1.03, 0.13), (1.1, 0.026), (1.2, 0.0)];
+/// Of kernels that no fit had seen, 15 of 51 were above 1.03; they are among the data now. The tensors of all but the 35 kernels of
+/// docs/measurements/placement.md began 4 KB behind the start of their allocations.
+const BOUNDS_OF_H200: Bounds = [(1.03, 0.133), (1.1, 0.026), (1.2, 0.0)];
 /// Fewer schedules of each kernel have been measured than on an H200, so that the fastest is less likely to be among them.
 const BOUNDS_OF_H100: Bounds = [(1.03, 0.08), (1.1, 0.01), (1.12, 0.0)];
 /// The largest share of the kernels whose chosen schedule has not been measured: walks over odd rows through rings have been on an H200 alone.

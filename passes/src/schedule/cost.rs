@@ -98,12 +98,13 @@ const fn term_of_sectors(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> T
 }
 
 /// The terms that are shares of the copy's time.
-const TERMS: [Term; 23] = [
+const TERMS: [Term; 24] = [
     term("loads in flight", latency::loads_in_flight),
     term("loads in a row", latency::loads_in_a_row),
     term("stores between loads", latency::stores_between_loads),
     term("crowded rings", latency::crowded_rings),
     term("small tiles of rings", latency::small_tiles_of_rings),
+    term("bursts", latency::bursts),
     term_of_sectors("lifetimes", waiting::lifetimes),
     term("few warps", waiting::few_warps),
     term("few registers", registers::few_registers),

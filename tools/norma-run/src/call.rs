@@ -20,8 +20,12 @@ pub struct Loaded<'a> {
     pub bytes_moved: i64,
 }
 
-/// Device memory for every tensor of a function, with guards around each.
-pub struct Tensors(BTreeMap<String, Buffer>);
+/// Device memory for every tensor of a function.
+pub struct Tensors {
+    buffers: BTreeMap<String, Buffer>,
+    /// The bytes before each tensor, and as many behind it.
+    guard: usize,
+}
 
 /// The workspaces of a call.
 pub struct Workspaces(Vec<WorkspaceMemory>);
@@ -92,20 +96,41 @@ impl<'a> Loaded<'a> {
 }
 
 impl Tensors {
-    /// Allocates every tensor of `problem` and copies its image from `images`; all other bytes are poisoned.
+    /// Allocates every tensor of `problem` between guards and copies its image from `images`; all other bytes are poisoned.
     ///
     /// # Errors
     /// The driver's error, most likely out of memory.
-    pub fn new(device: &Device, problem: &Problem<'_>, images: &Images) -> Result<Self, DriverError> {
+    pub fn guarded(device: &Device, problem: &Problem<'_>, images: &Images) -> Result<Self, DriverError> {
+        Self::new(device, problem, images, GUARD)
+    }
+
+    /// As [`Tensors::guarded`], with each tensor where its allocation begins. The driver aligns large ones to 2 MB, as it does those of
+    /// other allocators on top of it, and 4 KB further on some kernels are 4% faster: RMSNorm in clusters over 8192 rows of 32768
+    /// columns 4238 GB/s rather than 4090 (H200).
+    ///
+    /// # Errors
+    /// As [`Tensors::guarded`].
+    pub fn unguarded(device: &Device, problem: &Problem<'_>, images: &Images) -> Result<Self, DriverError> {
+        Self::new(device, problem, images, 0)
+    }
+
+    fn new(
+        device: &Device,
+        problem: &Problem<'_>,
+        images: &Images,
+        guard: usize,
+    ) -> Result<Self, DriverError> {
         let mut buffers = BTreeMap::new();
         for tensor in problem.function.tensors() {
-            let buffer = Buffer::new(device, problem.span_bytes(tensor) + 2 * GUARD, POISON)?;
+            let buffer = Buffer::new(device, problem.span_bytes(tensor) + 2 * guard, POISON)?;
             if let Some(image) = images.get(&tensor.name) {
-                buffer.write(0, image.bytes())?;
+                let bytes = image.bytes();
+                let left_out = GUARD - guard;
+                buffer.write(0, &bytes[left_out..bytes.len() - left_out])?;
             }
             buffers.insert(tensor.name.clone(), buffer);
         }
-        Ok(Tensors(buffers))
+        Ok(Tensors { buffers, guard })
     }
 
     /// Poisons a tensor again.
@@ -113,7 +138,7 @@ impl Tensors {
     /// # Errors
     /// The driver's error.
     pub fn poison(&self, tensor: &str) -> Result<(), DriverError> {
-        self.0[tensor].fill(POISON)
+        self.buffers[tensor].fill(POISON)
     }
 
     /// Reads a tensor's memory back.
@@ -121,12 +146,12 @@ impl Tensors {
     /// # Errors
     /// The driver's error.
     pub fn read(&self, tensor: &str) -> Result<Image, DriverError> {
-        let bytes = self.0[tensor].read()?;
+        let bytes = self.buffers[tensor].read()?;
         Ok(Image::from_bytes(bytes).unwrap_or_else(|| Image::poisoned(0)))
     }
 
     fn address(&self, tensor: &str) -> u64 {
-        self.0[tensor].address() + GUARD as u64
+        self.buffers[tensor].address() + self.guard as u64
     }
 }
 

@@ -81,7 +81,7 @@ impl Rotation {
         images: &Images,
         bytes_moved: i64,
     ) -> Result<Self, DriverError> {
-        let copies = (0..copies_for(bytes_moved)).map(|_| Tensors::new(device, problem, images));
+        let copies = (0..copies_for(bytes_moved)).map(|_| Tensors::unguarded(device, problem, images));
         copies.collect::<Result<_, _>>().map(Self)
     }
 

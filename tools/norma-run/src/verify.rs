@@ -26,7 +26,7 @@ pub fn verify(
     sampling: Sampling,
     directory: Option<&Path>,
 ) -> Result<Verification, Failure> {
-    let tensors = Tensors::new(device, problem, inputs)?;
+    let tensors = Tensors::guarded(device, problem, inputs)?;
     let stream = Stream::new(device)?;
     let workspaces = loaded.workspaces(&tensors, &stream)?;
     let run = || -> Result<Images, Failure> {
@@ -76,7 +76,7 @@ pub fn verify_sharded(
         let mut dirty = Vec::new();
         let left = problem.run(inputs, |own, before, number| -> Result<Images, Failure> {
             let loaded = Loaded::new(device, bundle, own)?;
-            let tensors = Tensors::new(device, own, before)?;
+            let tensors = Tensors::guarded(device, own, before)?;
             let workspaces = loaded.workspaces(&tensors, &stream)?;
             workspaces.poison()?;
             loaded.enqueue(&tensors, &stream)?;

@@ -116,3 +116,34 @@ pub(super) fn crowded_rings(candidate: &Candidate<'_>) -> f64 {
         false => 0.0,
     }
 }
+
+/// Bursts: CTAs that request at once all of a row that begins at a multiple of [`BURST_BYTES`], or as clusters through rings. A loop over the
+/// row requests it bit by bit.
+pub(super) fn bursts(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let is_shared = mapped.mapping.ctas_per_cluster() > 1;
+    let loss = match (mapped.walks_through_rings(), mapped.is_looped()) {
+        (true, _) if is_shared && !mapped.carries_sums() => BURSTS_OF_CLUSTER,
+        (false, false) if !is_shared && !mapped.facts.reductions.is_empty() => BURSTS_OF_HELD_ROWS,
+        _ => 0.0,
+    };
+    match loss > 0.0 && rows_begin_at_bursts(mapped) {
+        true => loss,
+        false => 0.0,
+    }
+}
+
+/// Whether all rows begin at multiples of [`BURST_BYTES`] from the first one, and end there.
+fn rows_begin_at_bursts(mapped: &Mapped<'_>) -> bool {
+    let facts = mapped.facts;
+    let lead = facts
+        .lead()
+        .and_then(|access| Some((access, access.contiguous()?)));
+    let Some((access, along)) = lead else {
+        return false;
+    };
+    let is_whole = |elements: u64| (elements * access.bytes).is_multiple_of(BURST_BYTES);
+    let mut others = (0..facts.dims.len()).filter(|dim| access.uses[*dim] && *dim != along);
+    let begin = others.all(|dim| access.strides[dim].is_some_and(|stride| is_whole(stride.unsigned_abs())));
+    begin && mapped.mapping.aligned_dim.is_none() && is_whole(facts.dims[along].extent)
+}

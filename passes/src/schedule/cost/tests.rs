@@ -171,8 +171,8 @@ fn the_measured_winners_are_chosen() {
     // 4150 GB/s, and 4171 by 128 threads.
     assert_eq!(shape(1024), Some((1, 64, 2)));
     assert_eq!(shape(2048), Some((1, 128, 2)));
-    // 4211 GB/s, and 4243 by 256 threads.
-    assert_eq!(shape(4096), Some((1, 128, 4)));
+    // 4143 GB/s held in registers by 128 threads, and 4267 in a loop through L1.
+    assert_eq!(shape(4096), None);
 }
 
 #[test]
@@ -664,7 +664,7 @@ fn what_the_number_of_threads_alone_tells_apart_takes_about_as_many_registers() 
     };
     let unbounded = expected
         .iter()
-        .filter(|(mapping, _)| mapping.min_ctas_per_sm == 0);
+        .filter(|(mapping, _)| mapping.min_ctas_per_sm == 0 && mapping.keep.is_empty());
     let (asked, others) = unbounded
         .map(|(mapping, _)| {
             let is_alike = |other: &&Mapping| *other != mapping && of_thread(other) == of_thread(mapping);

@@ -5,7 +5,10 @@ use norma_dialects::norm::{
     Level::{Cluster, Grid, Lane, Loop, Register, Split, Vector, Warp},
 };
 
-use super::{super::measured::IDLE_SMS, *};
+use super::{
+    super::measured::{BURSTS_OF_CLUSTER, BURSTS_OF_HELD_ROWS, IDLE_SMS},
+    *,
+};
 
 /// A term of a mapping on an H200 after `change` was made to it, in per cent of the copy's time.
 fn term(name: &str, facts: &Facts, spread: &[&[(Level, i64)]], change: impl Fn(&mut Mapping)) -> f64 {
@@ -649,4 +652,26 @@ fn a_split_takes_a_second_kernel_and_its_partial_results() {
     // Four bytes for each column and part, there and back.
     let scratch = |parts: f64| 100.0 * 2.0 * parts * 4.0 * 4096.0 / (32768.0 * 4096.0 * 2.0 + 4.0 * 4096.0);
     assert!((second(128) - second(64) - scratch(64.0)).abs() < 1e-6);
+}
+
+#[test]
+fn rows_that_begin_at_multiples_of_8_kb_lose_where_they_are_requested_at_once() {
+    let bursts = |extent, row| of("bursts", &rms_norm(16384, extent, 2), &[ROW, row]);
+    assert!(is_near(bursts(4096, HELD), BURSTS_OF_HELD_ROWS));
+    assert_eq!(
+        (bursts(4096, WALKED), bursts(3072, HELD), bursts(4095, HELD)),
+        (0.0, 0.0, 0.0)
+    );
+    let walk: &[(Level, i64)] = &[(Loop, 0), (Grid, 60)];
+    let drawn = |ctas| {
+        let row: &[(Level, i64)] = &[(Register, 2), (Cluster, ctas), (Warp, 8), (Lane, 32), (Vector, 8)];
+        term(
+            "bursts",
+            &rms_norm(16384, 4096 * ctas as u64, 2),
+            &[walk, row],
+            ring(3),
+        )
+    };
+    assert!(is_near(drawn(4), BURSTS_OF_CLUSTER));
+    assert_eq!(drawn(1), 0.0);
 }
