@@ -759,6 +759,9 @@ def NormStageReductions : RustPass<"norm-stage-reductions", "builtin.module"> {
            "Schedules that the user gives, as for norm-select-schedule: their kernels stay as they are">,
     Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
            "Whether what is decided must not depend on the number of rows, as for norm-select-schedule">,
+    Option<"portableClusters", "portable-clusters", "bool", /*default=*/"false",
+           "Whether no clusters of more CTAs than every GPU of the architecture has room for are counted on, as for "
+           "norm-select-schedule">,
     Option<"explain", "explain", "bool", /*default=*/"false", "Say in remarks which kernels became several, and why">
   ];
   let statistics = [Statistic<"numStaged", "num-staged", "Kernels that reduce in two stages now">];

@@ -53,7 +53,7 @@ const STEPS: &[Step] = &[
         // An input of this level may have outputs to split off too; for others the pass finds nothing left to split.
         passes: &[
             "norm-split-outputs{batch-invariant=$batch-invariant}",
-            "norm-stage-reductions{target=$target given=$schedule batch-invariant=$batch-invariant explain=$explain}",
+            "norm-stage-reductions{target=$target given=$schedule batch-invariant=$batch-invariant portable-clusters=$portable-clusters explain=$explain}",
             "norm-normalize-space",
             "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size batch-invariant=$batch-invariant portable-clusters=$portable-clusters assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",
@@ -239,6 +239,19 @@ mod tests {
             textual(Level::Gl, Level::Nvvm, &options),
         ];
         assert_eq!(whole, parts.join(","));
+    }
+
+    #[test]
+    fn all_passes_that_count_on_clusters_know_whether_these_must_be_portable() {
+        let mut options = CompileOptions::new(&SM_90A);
+        options.portable_clusters = true;
+        let pipeline = textual(Level::Kernel, Level::Scheduled, &options);
+        for pass in ["norm-stage-reductions{", "norm-select-schedule{"] {
+            for options in pipeline.split(pass).skip(1) {
+                let (options, _) = options.split_once('}').unwrap();
+                assert!(options.contains("portable-clusters=true"), "{pass}{options}");
+            }
+        }
     }
 
     #[test]

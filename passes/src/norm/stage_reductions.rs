@@ -45,6 +45,7 @@ pub(crate) fn run<'c>(
     let options = cx.options();
     let target =
         Target::parse(&options.target).map_err(|error| Diagnostic::user(module.location(), &error))?;
+    let target = &*target.with_clusters(options.portable_clusters);
     let given = given::entries(&options.given);
     let mut made = Made::of(module)?;
     for kernel in walk::all(module, KernelOp::from_op) {
