@@ -17,6 +17,8 @@ pub struct Call {
     pub op: &'static str,
     /// The first operand's type.
     pub x: &'static str,
+    /// The least and the most rows that the first operand is promised to have.
+    pub bounds: Option<[i64; 2]>,
     /// The other operands: the keyword of each, which is its name too, and its type.
     pub operands: &'static [(&'static str, &'static str)],
     /// The scalars that take the place of attributes: the keyword of each, which is its name too, and its default.
@@ -41,6 +43,7 @@ impl Call {
         name: "",
         op: "",
         x: "?xNxX",
+        bounds: None,
         operands: &[],
         numbers: &[],
         keywords: "",
@@ -55,7 +58,12 @@ impl Call {
 /// The text of a function with one call.
 pub fn text(program: &Program, call: &Call) -> String {
     let x = ty(call.x, program);
-    let mut arguments = vec![format!("%x: {x} {{norm.name = \"x\"}}")];
+    let bounds = call.bounds.map_or_else(String::new, |[least, most]| {
+        let of_row = program.columns.len();
+        let (others_least, others_most) = (", 0".repeat(of_row), ", -1".repeat(of_row));
+        format!(", norm.min = array<i64: {least}{others_least}>, norm.max = array<i64: {most}{others_most}>")
+    });
+    let mut arguments = vec![format!("%x: {x} {{norm.name = \"x\"{bounds}}}")];
     let mut operands = String::new();
     for (name, template) in call.operands {
         let ty = ty(template, program);
