@@ -981,12 +981,13 @@ def NormPersistentReduction : RustPass<"norm-persistent-reduction"> {
   let description = [{
     **Requires** kernels with roles, as `norm-tile` leaves them.
 
-    **Guarantees** that no loop dim has the static extent 1: such dims are replaced
-    by 0. A row that one step covers is then resident as a whole, and a reduction
-    over the loop alone is replaced by its operand.
+    **Guarantees** that loop dims of the static extent 1 are replaced by 0. A
+    row that one step covers is then resident as a whole, and a reduction over the
+    loop alone is replaced by its operand.
 
     **Leaves alone** all other dims, including loops of dynamic extent that have one
-    step at run time.
+    step at run time, and loops whose only step a guard masks off with no other dim
+    of a reduction over the loop: the reduction gives the combiner's identity there.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
