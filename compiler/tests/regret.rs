@@ -35,6 +35,15 @@ struct Sweep {
     assembled: Vec<Assembled>,
 }
 
+impl Sweep {
+    fn input(&self) -> Input<'_> {
+        Input {
+            name: &self.name,
+            text: &self.text,
+        }
+    }
+}
+
 /// A schedule without its bound on registers (`min_ctas_per_sm`), which is chosen anew each time.
 fn unbounded(schedule: &str) -> String {
     match schedule.split_once(", min_ctas_per_sm = ") {
@@ -86,12 +95,8 @@ fn chosen(sweep: &Sweep, target: &str) -> String {
         keep_nvvm: true,
         ..CompileOptions::new(Target::parse(target).unwrap())
     };
-    let input = Input {
-        name: &sweep.name,
-        text: &sweep.text,
-    };
     let assemblies = Assemblies::default();
-    let bundle = compile::bundle(input, &options, &assemblies, &mut Outcome::default()).unwrap();
+    let bundle = compile::bundle(sweep.input(), &options, &assemblies, &mut Outcome::default()).unwrap();
     let first = bundle.manifest.functions[0].kernels[0].module.as_ref();
     let (_, module) = bundle
         .modules
@@ -107,11 +112,8 @@ fn chosen(sweep: &Sweep, target: &str) -> String {
 fn ranked(sweep: &Sweep, target: &str) -> Vec<(String, f64)> {
     let mut options = CompileOptions::new(Target::parse(target).unwrap());
     options.assembled = sweep.assembled.clone();
-    let input = Input {
-        name: &sweep.name,
-        text: &sweep.text,
-    };
-    let found = candidates::of_each_kernel(input, usize::MAX, &options, &mut Outcome::default()).unwrap();
+    let found =
+        candidates::of_each_kernel(sweep.input(), usize::MAX, &options, &mut Outcome::default()).unwrap();
     let of_first = found
         .iter()
         .filter(|candidate| candidate.kernel == found[0].kernel);

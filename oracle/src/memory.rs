@@ -42,7 +42,7 @@ impl Image {
         (bytes.len() >= 2 * GUARD).then_some(Image(bytes))
     }
 
-    /// The whole image, guards included, which a run copies to the device; the tensor begins at byte [`GUARD`].
+    /// The whole image, guards included; the tensor begins at byte [`GUARD`].
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }

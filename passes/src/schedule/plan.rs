@@ -23,7 +23,6 @@ use super::{
 };
 use crate::{
     kernel::{
-        guards,
         space::Space,
         space_rewrite::{NewDim, NewSpace},
     },
@@ -196,34 +195,8 @@ fn split<'c>(
         _ => *factor,
     });
     let mut runs = runs(&resolved.collect::<Vec<_>>())?;
-    if runs.is_empty() && known == Some(0) {
-        // Without any dim there would be one point.
-        runs.push(Run {
-            role: DimRole::Loop,
-            size: Some(0),
-        });
-    }
-    if runs.is_empty() && known != Some(0) {
-        let may_be_empty = known.is_none() && bounds.least < 1;
-        let is_guarded = may_be_empty
-            || space
-                .guards
-                .iter()
-                .any(|guard| guards::dims_of(guard).contains(&dim));
-        let is_reduced = |reduce: &ReduceOp<'_, '_>| space.dims_reduced_by(*reduce).contains(&dim);
-        // Without any dim there would be no point that a guard could mask. A CTA holds all of a dim that is reduced, and
-        // `norm-persistent-reduction` removes loops of one step where it may.
-        if is_guarded && space.reductions().iter().any(is_reduced) {
-            runs.push(Run {
-                role: DimRole::Loop,
-                size: Some(1),
-            });
-        } else if may_be_empty {
-            runs.push(Run {
-                role: DimRole::Grid,
-                size: Some(1),
-            });
-        }
+    if runs.is_empty() {
+        runs.extend(of_no_factors(space, dim, known));
     }
     let mut stride = 1_i64;
     let mut whole = constant(0);
@@ -299,6 +272,31 @@ fn check_sizes(
 struct Run {
     role: DimRole,
     size: Option<i64>,
+}
+
+/// What a dim without factors of several points, and of this extent if that is known, becomes; `None` if it has the one point that no dim
+/// stands for.
+fn of_no_factors(space: &Space<'_, '_>, dim: usize, known: Option<i64>) -> Option<Run> {
+    let run = |role, size| Run {
+        role,
+        size: Some(size),
+    };
+    if known == Some(0) {
+        // Without any dim there would be one point.
+        return Some(run(DimRole::Loop, 0));
+    }
+    let may_be_empty = known.is_none() && space.extent_bounds(dim).least < 1;
+    let is_guarded = |side: &AffineExpr<'_>| side.is_function_of_dim(dim);
+    if !may_be_empty && !space.guards.iter().flatten().any(is_guarded) {
+        return None;
+    }
+    let is_reduced = |reduce: &ReduceOp<'_, '_>| space.dims_reduced_by(*reduce).contains(&dim);
+    // Without any dim there would be no point that a guard could mask. A CTA holds all of a dim that is reduced, and
+    // `norm-persistent-reduction` removes loops of one step where it may.
+    match space.reductions().iter().any(is_reduced) {
+        true => Some(run(DimRole::Loop, 1)),
+        false => may_be_empty.then(|| run(DimRole::Grid, 1)),
+    }
 }
 
 fn runs(factors: &[Factor]) -> Result<Vec<Run>, Reason> {

@@ -9,7 +9,7 @@
 // RUN: norma-sim %examples/rms_norm.mlir --size m=1 --seeds 1 --traffic | FileCheck %s --check-prefix=TRAFFIC
 // TRAFFIC:      traffic of rms_norm_0
 // TRAFFIC-NEXT:   {{.*}}rms_norm.mlir:8:8: {{.*}}: global, {{[0-9]+}} warp accesses, {{[0-9]+}} lines, {{[0-9]+}} sectors of 32 bytes
-// TRAFFIC:        shared, {{[0-9]+}} warp accesses, {{[0-9]+}} wavefronts where {{[0-9]+}} would do
+// TRAFFIC:        shared, 8 warp accesses, 8 wavefronts where 8 would do
 // TRAFFIC:        in all: {{[0-9]+}} sectors read, 512 of them distinct, and 256 written, 256 of them distinct
 // RUN: norma-sim %examples/rms_norm.mlir --size m=0 | FileCheck %s --check-prefix=NOTHING
 // NOTHING: rms_norm (sm_90a), m=0: nothing found

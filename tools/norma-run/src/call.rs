@@ -96,7 +96,7 @@ impl<'a> Loaded<'a> {
 }
 
 impl Tensors {
-    /// Allocates every tensor of `problem` between guards and copies its image from `images`; all other bytes are poisoned.
+    /// Allocates every tensor of `problem` between guards and copies what its image in `images` has between them; all other bytes are poisoned.
     ///
     /// # Errors
     /// The driver's error, most likely out of memory.
@@ -124,9 +124,7 @@ impl Tensors {
         for tensor in problem.function.tensors() {
             let buffer = Buffer::new(device, problem.span_bytes(tensor) + 2 * guard, POISON)?;
             if let Some(image) = images.get(&tensor.name) {
-                let bytes = image.bytes();
-                let left_out = GUARD - guard;
-                buffer.write(0, &bytes[left_out..bytes.len() - left_out])?;
+                buffer.write(guard, image.body())?;
             }
             buffers.insert(tensor.name.clone(), buffer);
         }

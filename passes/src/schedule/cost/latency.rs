@@ -121,15 +121,14 @@ pub(super) fn crowded_rings(candidate: &Candidate<'_>) -> f64 {
 /// row requests it bit by bit.
 pub(super) fn bursts(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
+    if !rows_begin_at_bursts(mapped) {
+        return 0.0;
+    }
     let is_shared = mapped.mapping.ctas_per_cluster() > 1;
-    let loss = match (mapped.walks_through_rings(), mapped.is_looped()) {
+    match (mapped.walks_through_rings(), mapped.is_looped()) {
         (true, _) if is_shared && !mapped.carries_sums() => BURSTS_OF_CLUSTER,
         (false, false) if !is_shared && !mapped.facts.reductions.is_empty() => BURSTS_OF_HELD_ROWS,
         _ => 0.0,
-    };
-    match loss > 0.0 && rows_begin_at_bursts(mapped) {
-        true => loss,
-        false => 0.0,
     }
 }
 
