@@ -17,7 +17,7 @@ pub struct CompileOptions {
     /// Schedules in place of the compiler's choice, each as `norm-select-schedule` takes it: `#norm.schedule<...>` for every
     /// kernel that has none of its own here, `KERNEL=#norm.schedule<...>` for one.
     pub schedules: Vec<String>,
-    /// Whether a function with dynamic sizes may get a second kernel, for few points, beside the one for many.
+    /// Whether a function with dynamic sizes may get kernels for few points beside the one for many.
     pub by_size: bool,
     /// Whether a row's results must not depend on the number of rows, bit for bit.
     pub batch_invariant: bool,

@@ -1,6 +1,6 @@
 //! How good the chosen schedules are. `data/sweep-h200.jsonl` and `data/sweep-h100.jsonl` hold the times of schedules of some kernels on
-//! an H200 and an H100, measured by `norma-run --regret`; what the compiler chooses for each, in view of the registers that the assembler
-//! takes, should be among the fastest of them.
+//! an H200 and an H100, and `data/few-rows-h200.jsonl` of kernels with few rows, measured by `norma-run --regret`; what the compiler chooses
+//! for each, in view of the registers that the assembler takes, should be among the fastest of them.
 //!
 //! With `--nocapture` the test prints a line for each kernel. With `NORMA_REGRET_OF=NAME` it prints all schedules of that
 //! kernel, or with `NORMA_REGRET_OF=all` of all kernels, beside what the cost model expects of them.
@@ -18,13 +18,17 @@ use serde_json::Value;
 
 /// Pairs of a bound and a share: at most that share of the kernels may take longer than the bound times the fastest schedule.
 type Bounds = [(f64, f64); 3];
-/// Of kernels that no fit had seen, 15 of 51 were above 1.03; they are among the data now. The tensors of all but the 35 kernels of
-/// docs/measurements/placement.md began 4 KB behind the start of their allocations.
-const BOUNDS_OF_H200: Bounds = [(1.03, 0.138), (1.1, 0.02), (1.2, 0.0)];
+/// Of kernels that no fit had seen, 15 of 51 were above 1.03; they are among the data now. The tensors of all but the
+/// kernels of docs/measurements/placement.md and aligned-widths.md began 4 KB behind the start of their allocations.
+const BOUNDS_OF_H200: Bounds = [(1.03, 0.134), (1.1, 0.02), (1.2, 0.0)];
 /// Fewer schedules of each kernel have been measured than on an H200, so that the fastest is less likely to be among them.
 const BOUNDS_OF_H100: Bounds = [(1.03, 0.081), (1.1, 0.01), (1.12, 0.0)];
+/// Kernels of a few microseconds.
+const BOUNDS_OF_FEW_ROWS: Bounds = [(1.03, 0.22), (1.1, 0.03), (1.13, 0.0)];
 /// The largest share of the kernels whose chosen schedule has not been measured.
 const UNKNOWN: f64 = 0.02;
+/// The choices that followed from the last measurements on an H200 have not been measured on an H100.
+const UNKNOWN_OF_H100: f64 = 0.06;
 
 /// The measurements of one kernel.
 struct Sweep {
@@ -126,7 +130,12 @@ fn ranked(sweep: &Sweep, target: &str) -> Vec<(String, f64)> {
 
 #[test]
 fn choices_for_an_h200_are_among_the_fastest_schedules_measured() {
-    check_choices(include_str!("data/sweep-h200.jsonl"), "sm_90a", BOUNDS_OF_H200);
+    check_choices(
+        include_str!("data/sweep-h200.jsonl"),
+        "sm_90a",
+        BOUNDS_OF_H200,
+        UNKNOWN,
+    );
 }
 
 #[test]
@@ -135,10 +144,21 @@ fn choices_for_an_h100_are_among_the_fastest_schedules_measured() {
         include_str!("data/sweep-h100.jsonl"),
         "sm_90a-h100",
         BOUNDS_OF_H100,
+        UNKNOWN_OF_H100,
     );
 }
 
-fn check_choices(data: &str, target: &str, bounds: Bounds) {
+#[test]
+fn choices_for_few_rows_are_among_the_fastest_schedules_measured() {
+    check_choices(
+        include_str!("data/few-rows-h200.jsonl"),
+        "sm_90a",
+        BOUNDS_OF_FEW_ROWS,
+        UNKNOWN,
+    );
+}
+
+fn check_choices(data: &str, target: &str, bounds: Bounds, most_unknown: f64) {
     let shown = std::env::var("NORMA_REGRET_OF").unwrap_or_default();
     let sweeps = sweeps(data);
     let chosen: Vec<_> = sweeps.par_iter().map(|sweep| chosen(sweep, target)).collect();
@@ -172,7 +192,7 @@ fn check_choices(data: &str, target: &str, bounds: Bounds) {
     println!("mean {mean:.4} of {}", slower.len());
     // A choice without a measurement cannot be judged; its sweep should be added to the data.
     assert!(
-        unknown.len() as f64 <= UNKNOWN * sweeps.len() as f64,
+        unknown.len() as f64 <= most_unknown * sweeps.len() as f64,
         "{unknown:#?}"
     );
     for (bound, share) in bounds {

@@ -142,7 +142,7 @@ enum Choice<'c> {
 }
 
 /// The schedule with the lowest expected cost among those that the passes can apply. With `by_size` the kernel may get
-/// another one for few points.
+/// others for few points.
 fn choose<'c>(
     kernel: KernelOp<'c, '_>,
     target: &Target,
@@ -196,24 +196,29 @@ fn choose<'c>(
             cx.remark(location, format!("not {mapping}: {why}"));
         }
     }
-    if by_size && let Some(few) = few(space, facts, &mapping, target)? {
-        let schedule = few.mapping.attribute(location).ok_or(PassError::Reported)?;
-        // SAFETY: the attribute lives in the context of the location.
-        let schedule = unsafe { Attribute::from_raw(schedule.to_raw()) };
-        let size = Expression::symbol(size_name(few.size.0, few.size.1));
-        let limit = Expression::Integer(i64::try_from(few.most + 1).unwrap_or(i64::MAX));
-        set_alternatives(kernel, &[([size, limit], schedule)])?;
-        if cx.options().explain {
-            let (points, most) = (few.points, few.most);
-            let [few_us, many_us] = [&few.cost, &few.cost_of_many].map(Cost::total);
-            let mapping = &few.mapping;
-            cx.remark(
-                location,
-                format!(
-                    "up to {most} points {mapping}: {few_us:.1} us with {points} of them, not {many_us:.1}"
-                ),
-            );
+    if by_size {
+        let all = few(space, facts, &mapping, target)?;
+        let mut alternatives = Vec::with_capacity(all.len());
+        for few in all {
+            let schedule = few.mapping.attribute(location).ok_or(PassError::Reported)?;
+            // SAFETY: the attribute lives in the context of the location.
+            let schedule = unsafe { Attribute::from_raw(schedule.to_raw()) };
+            let size = Expression::symbol(size_name(few.size.0, few.size.1));
+            let limit = Expression::Integer(i64::try_from(few.most + 1).unwrap_or(i64::MAX));
+            alternatives.push(([size, limit], schedule));
+            if cx.options().explain {
+                let (points, most) = (few.points, few.most);
+                let [few_us, rival_us] = [&few.cost, &few.cost_of_rival].map(Cost::total);
+                let mapping = &few.mapping;
+                cx.remark(
+                    location,
+                    format!(
+                        "up to {most} points {mapping}: {few_us:.1} us with {points} of them, not {rival_us:.1}"
+                    ),
+                );
+            }
         }
+        set_alternatives(kernel, &alternatives)?;
     }
     let schedule = mapping.attribute(location).ok_or(PassError::Reported)?;
     let choice = ChoiceAttr::get(

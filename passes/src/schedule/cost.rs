@@ -22,6 +22,7 @@ mod rereads;
 mod rounds;
 mod runs;
 mod sectors;
+mod short_launches;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -33,7 +34,7 @@ use candidate::Candidate;
 pub(super) use candidate::relative_bandwidth;
 use kernel::Kernel;
 pub use launches::staged_us;
-pub use measured::{KERNEL_US, RUN};
+pub use measured::{RUN, SHORT_LAUNCH_US};
 pub use ranking::{Assembled, cheapest, ranked};
 
 /// The expected cost of a candidate.
@@ -79,6 +80,17 @@ struct Term {
     of: fn(&Candidate<'_>) -> f64,
     /// Whether it needs the sectors of accesses, which take longer than all other terms together.
     needs_sectors: bool,
+    /// Whether it is of what keeps memory busy, which a launch that has few bytes does not wait for ([`short_launches`]).
+    is_of_throughput: bool,
+}
+
+impl Term {
+    const fn of_throughput(self) -> Self {
+        Self {
+            is_of_throughput: true,
+            ..self
+        }
+    }
 }
 
 const fn term(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> Term {
@@ -86,32 +98,32 @@ const fn term(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> Term {
         name,
         of,
         needs_sectors: false,
+        is_of_throughput: false,
     }
 }
 
 const fn term_of_sectors(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> Term {
     Term {
-        name,
-        of,
         needs_sectors: true,
+        ..term(name, of)
     }
 }
 
 /// The terms that are shares of the copy's time.
 const TERMS: [Term; 24] = [
-    term("loads in flight", latency::loads_in_flight),
-    term("loads in a row", latency::loads_in_a_row),
-    term("stores between loads", latency::stores_between_loads),
-    term("crowded rings", latency::crowded_rings),
-    term("small tiles of rings", latency::small_tiles_of_rings),
-    term("bursts", latency::bursts),
-    term_of_sectors("lifetimes", waiting::lifetimes),
+    term("loads in flight", latency::loads_in_flight).of_throughput(),
+    term("loads in a row", latency::loads_in_a_row).of_throughput(),
+    term("stores between loads", latency::stores_between_loads).of_throughput(),
+    term("crowded rings", latency::crowded_rings).of_throughput(),
+    term("small tiles of rings", latency::small_tiles_of_rings).of_throughput(),
+    term("bursts", latency::bursts).of_throughput(),
+    term_of_sectors("lifetimes", waiting::lifetimes).of_throughput(),
     term("few warps", waiting::few_warps),
     term("few registers", registers::few_registers),
-    term("clusters", waiting::clusters),
+    term("clusters", waiting::clusters).of_throughput(),
     term("shared barriers", waiting::shared_barriers),
-    term("waves", launches::waves),
-    term("CTA launches", launches::cta_launches),
+    term("waves", launches::waves).of_throughput(),
+    term("CTA launches", launches::cta_launches).of_throughput(),
     term("dead lanes", accesses::dead_lanes),
     term_of_sectors("narrow accesses", accesses::narrow_accesses),
     term("aligned rows", accesses::aligned_rows),
@@ -121,6 +133,6 @@ const TERMS: [Term; 24] = [
     term_of_sectors("pieces of lines", accesses::pieces_of_lines),
     term_of_sectors("exchanges", accesses::exchanges),
     term("reading again", rereads::reading_again),
-    term("loops of walks", rereads::loops_of_walks),
-    term("idle SMs", launches::idle_sms),
+    term("loops of walks", rereads::loops_of_walks).of_throughput(),
+    term("idle SMs", launches::idle_sms).of_throughput(),
 ];

@@ -41,9 +41,9 @@ pub(super) fn dims(
 ) -> Result<Vec<Dim>, Error> {
     let extents = Extents::of(space, reductions, carrier)?;
     if let Some(open) = open {
-        return Ok(extents.dims(open));
+        return Ok(extents.dims(open, true));
     }
-    let dims = extents.dims(1);
+    let dims = extents.dims(1, false);
     let is_open = |dim: usize| extents.is_open(dim) || Some(dim) == extents.long;
     let varies = |access: &&Access| (0..dims.len()).any(|dim| access.uses[dim] && is_open(dim));
     let bytes_of_one = accesses
@@ -57,7 +57,7 @@ pub(super) fn dims(
         true => LARGEST_BOUND,
         false => NOMINAL_ROWS.max(as_many_as_move(LEAST_BYTES)),
     };
-    Ok(extents.dims(as_many_as_move(NOMINAL_BYTES).clamp(1, largest)))
+    Ok(extents.dims(as_many_as_move(NOMINAL_BYTES).clamp(1, largest), false))
 }
 
 /// What is known of the dims of a space whatever the dynamic extents are. All lists are by dim.
@@ -154,8 +154,8 @@ impl Extents {
         dims.into_iter().find(is_long)
     }
 
-    /// The dims, where `first` is the extent of the first kept dim of dynamic extent, or of the long one.
-    fn dims(&self, first: u64) -> Vec<Dim> {
+    /// The dims, where `first` is the extent of the first kept dim of dynamic extent, or of the long one, which is given or nominal.
+    fn dims(&self, first: u64, is_given: bool) -> Vec<Dim> {
         let mut first = first;
         let mut nominal = |dim: usize| {
             let (is_revisited, is_whole) = (self.is_revisited[dim], self.whole.contains(&dim));
@@ -175,9 +175,11 @@ impl Extents {
         let dim = |dim: usize| {
             let known = self.known[dim];
             let extent = known.unwrap_or_else(|| nominal(dim));
+            let is_known = known.is_some() || self.most[dim] == Some(extent);
             Dim {
                 extent,
-                is_known: known.is_some() || self.most[dim] == Some(extent),
+                is_known,
+                is_assumed: !is_known && !is_given,
                 usage: self.usages[dim],
                 is_whole: self.whole.contains(&dim),
                 is_counting: self.counting.contains(&dim),

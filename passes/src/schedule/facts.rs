@@ -33,6 +33,8 @@ pub struct Dim {
     pub extent: u64,
     /// Whether the dim is never larger than `extent`, because it is static or bounded: a tile of so many points holds all of it.
     pub is_known: bool,
+    /// Whether nothing is known of its extent, which stands for many points then.
+    pub is_assumed: bool,
     /// How reductions use the dim; scans count as reductions.
     pub usage: Use,
     /// Whether a CTA has to visit all points of the dim: a scan is along it, or a reduction over it has several results.

@@ -1,4 +1,4 @@
-//! A second schedule for a kernel that is called with few points as well as with many.
+//! Further schedules for a kernel that is called with few points as well as with many.
 //!
 //! The schedule for many fills the GPU with CTAs of few threads or of several rows each. With only as many rows as there are SMs it
 //! leaves most of each SM idle, and more threads for each row would finish sooner. Where the points are those of one row, the
@@ -12,21 +12,21 @@ use crate::{
     mlir::linear_form::LinearForm,
     schedule::{
         candidates::candidates,
-        cost::{Assembled, Cost, KERNEL_US, cheapest, cost},
+        cost::{Assembled, Cost, SHORT_LAUNCH_US, cheapest, cost},
         facts::{Facts, Use},
         mapping::Mapping,
         plan,
     },
 };
 
-/// The factor by which the schedule for many points has to be slower at few points, launch included, for a second kernel to be worth
-/// it: the model's errors are below a tenth.
-const GAIN: f64 = 1.1;
+/// The factor by which the schedule for more points has to be slower at few points, launch included, for a further kernel to be worth it. Of
+/// schedules for the same kernel the model orders those that differ by more than this right in most cases.
+const GAIN: f64 = 1.07;
 
 /// The numbers of points that are tried, as divisors of the target's number of SMs: a point for each SM; and fewer, so that each may
-/// have the SMs of a cluster. By the model RMSNorm of 16 rows of 65536 columns takes 3.9 us in clusters of 8 CTAs; with a row for each
-/// SM, clusters are no faster than one CTA for each row.
-const SHARES: [u64; 3] = [1, 4, 8];
+/// have the SMs of a cluster. LayerNorm of 16 rows of 16384 columns takes 3.4 us by one CTA for each row, and 2.5 us in clusters of 8
+/// (docs/measurements/few-rows.md).
+const SHARES: [u64; 3] = [1, 4, 16];
 
 /// The numbers of points of a row that are tried.
 const ROW_POINTS: [u64; 2] = [1 << 15, 1 << 17];
@@ -37,82 +37,101 @@ pub(super) struct Few {
     pub(super) mapping: Mapping,
     /// The number of points at which the two schedules were compared.
     pub(super) points: u64,
-    /// Its expected cost at that number of points, and that of the schedule for many.
+    /// Its expected cost at that number of points, and that of the schedule that is launched for more points.
     pub(super) cost: Cost,
-    pub(super) cost_of_many: Cost,
+    pub(super) cost_of_rival: Cost,
     /// The size that the number of points follows from, as (buffer, axis).
     pub(super) size: (usize, usize),
     /// The largest such size tried for which it is better.
     pub(super) most: u64,
 }
 
-/// A schedule for few points of the kernel's dynamic dim, if `many`, the one for many points, is worse there by [`GAIN`].
+/// Schedules for few points of the kernel's dynamic dim, those for the fewest first. Each is better at its number of points, by [`GAIN`], than
+/// the next one, and the last than `many`, the schedule for many points.
 pub(super) fn few(
     space: &Space<'_, '_>,
     facts: &Facts,
     many: &Mapping,
     target: &Target,
-) -> Result<Option<Few>, Error> {
+) -> Result<Vec<Few>, Error> {
     let least = Facts::with_open_extent(space, 1)?;
     let differs = |dim: &usize| facts.dims[*dim].extent != least.dims[*dim].extent;
     let Some(dim) = (0..facts.dims.len()).find(differs) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let Some((symbol, points_of_one)) = multiple_of_size(space, dim) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
-    let many_extent = facts.dims[dim].extent;
-    let at = |extent: u64| Facts::with_open_extent(space, extent);
-    let is_legal = |mapping: &Mapping| plan::check(space, mapping).is_ok();
     let sms = u64::from(target.part.sms);
-    let tried = match facts.dims[dim].usage {
+    let mut tried = match facts.dims[dim].usage {
         Use::Reduced => ROW_POINTS.to_vec(),
         Use::Kept | Use::Both if points_of_one == 1 => SHARES.iter().map(|share| sms / share).collect(),
         // Where several points belong to a row, as many points as SMs are less than a row.
-        Use::Kept | Use::Both => return Ok(None),
+        Use::Kept | Use::Both => return Ok(Vec::new()),
     };
-    let mut gained = None;
+    // A schedule for fewer points has to be better than the one that would be launched there otherwise.
+    tried.sort_by_key(|points| std::cmp::Reverse(*points));
+    let many_extent = facts.dims[dim].extent;
+    let is_legal = |mapping: &Mapping| plan::check(space, mapping).is_ok();
+    let mut all = Vec::<Few>::new();
     for points in tried
         .into_iter()
         .filter(|points| (1..many_extent).contains(points))
     {
-        let facts = at(points)?;
-        let all = candidates(&facts, target);
-        let best = cheapest(&facts, all, target, &Assembled::default(), is_legal);
-        let (Some((mapping, best)), Some(cost_of_many)) = (best, cost(&facts, many, target)) else {
+        let rival = all.last().map_or(many, |few| &few.mapping);
+        let facts = Facts::with_open_extent(space, points)?;
+        let best = cheapest(
+            &facts,
+            candidates(&facts, target),
+            target,
+            &Assembled::default(),
+            is_legal,
+        );
+        let (Some((mapping, best)), Some(cost_of_rival)) = (best, cost(&facts, rival, target)) else {
             continue;
         };
-        if cost_of_many.total() + KERNEL_US > GAIN * (best.total() + KERNEL_US) {
-            gained = Some((points, mapping, best, cost_of_many));
-            break;
+        if cost_of_rival.total() + SHORT_LAUNCH_US <= GAIN * (best.total() + SHORT_LAUNCH_US) {
+            continue;
+        }
+        let beyond = all.last().map_or(many_extent, |few| few.most * points_of_one);
+        let most = most_points(space, (&mapping, rival), (points, beyond), target)? / points_of_one;
+        if most > 0 {
+            all.push(Few {
+                mapping,
+                points,
+                cost: best,
+                cost_of_rival,
+                size: space.sizes[symbol],
+                most,
+            });
         }
     }
-    let Some((points, mapping, best, cost_of_many)) = gained else {
-        return Ok(None);
-    };
+    all.reverse();
+    Ok(all)
+}
+
+/// Returns the most points, among doublings of `points` below `beyond`, up to which the first of two schedules is the better one.
+fn most_points(
+    space: &Space<'_, '_>,
+    (mapping, rival): (&Mapping, &Mapping),
+    (points, beyond): (u64, u64),
+    target: &Target,
+) -> Result<u64, Error> {
     let mut most = points;
     for extent in std::iter::successors(Some(2 * points), |extent| Some(2 * extent)) {
-        if extent >= many_extent {
+        if extent >= beyond {
             break;
         }
-        let facts = at(extent)?;
-        let is_better = cost(&facts, &mapping, target)
-            .zip(cost(&facts, many, target))
-            .is_some_and(|(few, many)| few.total() < many.total());
+        let facts = Facts::with_open_extent(space, extent)?;
+        let is_better = cost(&facts, mapping, target)
+            .zip(cost(&facts, rival, target))
+            .is_some_and(|(few, rival)| few.total() < rival.total());
         if !is_better {
             break;
         }
         most = extent;
     }
-    let most = most / points_of_one;
-    Ok((most > 0).then(|| Few {
-        mapping,
-        points,
-        cost: best,
-        cost_of_many,
-        size: space.sizes[symbol],
-        most,
-    }))
+    Ok(most)
 }
 
 /// Returns the size of which a dim's extent is a multiple, and the multiple: a tensor of m rows of 4096 elements has m * 4096 points.

@@ -4,10 +4,11 @@ use norma_targets::Target;
 
 use super::{
     super::{facts::Facts, mapping::Mapping},
-    Cost, TERMS, accesses,
+    Cost, TERMS, Term, accesses,
     candidate::Candidate,
     handed_over, instructions, launches,
     mapped::Mapped,
+    short_launches,
 };
 
 /// A kernel on a target.
@@ -61,13 +62,16 @@ impl<'a> Kernel<'a> {
 pub(super) fn cost(candidate: &Candidate<'_>) -> Cost {
     let ideal = candidate.ideal_us();
     let percent = |loss: f64| ideal * loss / 100.0;
-    let mut losses = Vec::with_capacity(TERMS.len() + 2);
-    losses.extend(
-        TERMS
-            .iter()
-            .map(|term| (term.name, percent((term.of)(candidate)))),
-    );
-    losses.push(("instructions", instructions::instructions_us(candidate)));
+    let mut losses = terms(candidate)
+        .map(|term| (term.name, percent((term.of)(candidate))))
+        .collect::<Vec<_>>();
+    match short_launches::is_short(candidate) {
+        true => {
+            losses.extend(short_launches::waits_us(candidate));
+            losses.push(("instructions", short_launches::instructions_us(candidate)));
+        }
+        false => losses.push(("instructions", instructions::instructions_us(candidate))),
+    }
     let (kernel, scratch) = launches::second_kernel(candidate);
     losses.push(("a second kernel", kernel + percent(scratch)));
     Cost {
@@ -86,8 +90,21 @@ pub(super) fn cost(candidate: &Candidate<'_>) -> Cost {
 pub(super) fn bound(candidate: &Candidate<'_>) -> f64 {
     let ideal = candidate.ideal_us();
     let percent = |loss: f64| ideal * loss / 100.0;
-    let quick = TERMS.iter().filter(|term| !term.needs_sectors);
+    let quick = terms(candidate).filter(|term| !term.needs_sectors);
     let quick = quick.map(|term| percent((term.of)(candidate)));
+    let waits = match short_launches::is_short(candidate) {
+        true => short_launches::waits_us(candidate).to_vec(),
+        false => Vec::new(),
+    };
+    let waits = waits.into_iter().map(|(_, us)| us);
     let (kernel, scratch) = launches::second_kernel(candidate);
-    ideal + quick.chain([kernel + percent(scratch)]).sum::<f64>()
+    ideal + quick.chain(waits).chain([kernel + percent(scratch)]).sum::<f64>()
+}
+
+/// The terms that are shares of the copy's time, of a candidate.
+fn terms(candidate: &Candidate<'_>) -> impl Iterator<Item = &'static Term> {
+    let is_short = short_launches::is_short(candidate);
+    TERMS
+        .iter()
+        .filter(move |term| !(is_short && term.is_of_throughput))
 }

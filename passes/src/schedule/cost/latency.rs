@@ -125,11 +125,12 @@ pub(super) fn bursts(candidate: &Candidate<'_>) -> f64 {
         return 0.0;
     }
     let is_shared = mapped.mapping.ctas_per_cluster() > 1;
-    match (mapped.walks_through_rings(), mapped.is_looped()) {
+    let lost = match (mapped.walks_through_rings(), mapped.is_looped()) {
         (true, _) if is_shared && !mapped.carries_sums() => BURSTS_OF_CLUSTER,
         (false, false) if !is_shared && !mapped.facts.reductions.is_empty() => BURSTS_OF_HELD_ROWS,
         _ => 0.0,
-    }
+    };
+    lost * relative_bandwidth(candidate.target)
 }
 
 /// Whether all rows begin at multiples of [`BURST_BYTES`] from the first one, and end there.

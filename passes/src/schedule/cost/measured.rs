@@ -33,7 +33,7 @@ pub const LOADS_IN_FLIGHT_OF_REDUCTION: f64 = 1.12;
 pub const SERIAL_LOADS: f64 = 1.2;
 /// Each further 16-byte load of a thread in a kernel with reductions, which wait for all loads in any case. RMSNorm at 16384
 /// columns, two CTAs for each SM: 4248 GB/s with 4 vectors for each thread, 4222 with 8.
-pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.68;
+pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.71;
 /// The same where threads read rows element by element: they take longer to issue the loads, and wait less for the first ones meanwhile. By
 /// the choices for rows of 769 to 8191 columns (H200, H100).
 pub const SERIAL_LOADS_OF_ELEMENTS: f64 = 0.34;
@@ -99,8 +99,8 @@ pub const COPIED_BY_FEW_THREADS: f64 = 1.0;
 /// reach 2480, 2403 and 2475 (H200).
 pub const LOOPS_OF_WALK: f64 = 150.0;
 /// The further loss of walks in clusters, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the
-/// row.
-pub const WALK_OF_CLUSTER: f64 = 1.8;
+/// row; its sum with a residual over 262144 columns 3720, and 4109 drawn by clusters.
+pub const WALK_OF_CLUSTER: f64 = 4.0;
 /// The loss of clusters that walk through rings, besides their exchanges, in per cent. RMSNorm's gradient over 16384 columns reaches 4277
 /// GB/s in clusters of two; over 8192 columns 3982, and 4197 without clusters.
 pub const RING_OF_CLUSTER: f64 = 0.1;
@@ -113,7 +113,12 @@ pub const LATE_READS_OF_CLUSTER: f64 = 11.0;
 /// The further loss of each late read in clusters whose rows are copied to shared memory, in per cent. Best of those clusters, and
 /// best of all: softmax at 131072 columns 4210 and 4210 GB/s, RMSNorm 4056 and 4061, LayerNorm 2439 and 3535; at 65536 columns
 /// RMSNorm 4142 and 4186, LayerNorm 3102 and 3418.
-pub const LATE_READS_BESIDE_COPIES: f64 = 13.75;
+pub const LATE_READS_BESIDE_COPIES: f64 = 7.25;
+/// The loss of clusters whose rows are copied to shared memory, in per cent, where as many bytes are written as read: the first elements are
+/// reduced, and so written, once the last are there. Softmax over 98304 and 131072 columns in clusters of eight with eight vectors in a thread
+/// reaches 4144 and 4178 GB/s with loads, where the model without this term expects 4.5% less of them, and 4091 and 4124 with copies (H200).
+/// Cross-entropy over 128256 and 131072 columns, which writes next to nothing, is faster by 4 and 3% with copies than otherwise (H100).
+pub const COPIED_ROWS: f64 = 6.5;
 /// A step of a walk through a ring beyond its instructions, in microseconds: waiting for the tile, for the warps of a row, and for
 /// its last stores. Fitted, with the constants that follow up to `RING_CROWDED` and with `RING_EXCHANGE_US`, to gradients of
 /// RMSNorm and LayerNorm over 1024 to 20480 columns, 113 schedules, with a root mean square error of 5%
@@ -129,10 +134,11 @@ pub const DRAWN_EXCHANGE_US: f64 = 0.5;
 /// from L1 reach 4215; clusters of four 4184 over 32768 columns, and CTAs 4177; with residuals 4124 over 16384 columns, and CTAs 4204.
 pub const DRAWN_OF_CLUSTER: f64 = 3.2;
 pub const DRAWN_OF_PAIR: f64 = 6.0;
-/// The warps that share a drawn row from which on more of them lose, and the further loss for each doubling, in per cent. In clusters of
-/// four LayerNorm over 65536 columns reaches 4101 GB/s with 8 warps and 3917 with 16, RMSNorm 4159 and 4130.
-pub const DRAWN_WARPS: f64 = 8.0;
-pub const DRAWN_BY_MANY_WARPS: f64 = 2.5;
+/// The warps of a CTA that share a drawn row from which on more of them lose, and the further loss for each doubling, in per cent. In clusters of
+/// four LayerNorm over 24576 columns reaches 4173 GB/s with 4 warps and 4030 with 8, over 65536 columns 4101 with 8 and 3917 with 16; in
+/// clusters of eight RMSNorm over 98304 columns 4214 with 4 and 4160 with 8.
+pub const DRAWN_WARPS: f64 = 4.0;
+pub const DRAWN_BY_MANY_WARPS: f64 = 2.0;
 /// A step of a walk that holds its rows and loads none ahead, beyond its instructions and the transfer of its rows, in microseconds: the
 /// latency of memory, and waiting for the warps of a row. Gradients of RMSNorm and LayerNorm over 8191 to 16383 columns take 1.1 to 1.4 us
 /// a step beyond their share of a copy's time with one CTA on each SM (H100).
@@ -347,7 +353,7 @@ pub const CYCLES_PER_SECOND: f64 = 1.755e9;
 /// Instructions that an SM issues in a second: four schedulers, and the share of issue slots that kernels of this kind fill. Softmax over 4097
 /// columns, held by 4, 8 and 16 warps, takes 3168, 5048 and 9344 instructions of warps for a row, of which the last two bound it: 4.5, 5.6 and
 /// 10.0 ns, in which the slots are for 4200, 5200 and 9300.
-pub const ISSUE_PER_SM: f64 = 4.0 * CYCLES_PER_SECOND * 0.9;
+pub const ISSUE_PER_SM: f64 = SCHEDULERS * CYCLES_PER_SECOND * 0.9;
 /// The fewest warps of an SM with which its schedulers always find one that can issue. Cross-entropy over 32001 columns with 12
 /// warps, whose rows take eight accesses a step, reaches 3215 GB/s; over 50257 columns with 28 warps 4041, with 12 warps 3597.
 pub const ISSUING_WARPS: f64 = 16.5;
@@ -404,4 +410,36 @@ pub const OPS_BETWEEN_CTAS: f64 = 60.0;
 /// reach 4140 and 4260 with either (docs/measurements/placement.md).
 pub const BURST_BYTES: u64 = 8 << 10;
 pub const BURSTS_OF_HELD_ROWS: f64 = 3.0;
-pub const BURSTS_OF_CLUSTER: f64 = 4.0;
+pub const BURSTS_OF_CLUSTER: f64 = 5.5;
+/// The rows and the bytes for each SM up to which a launch is short (`short_launches`): it is over before memory is busy. No more were measured.
+pub const SHORT_LAUNCH_ROWS: f64 = 2.0;
+pub const SHORT_LAUNCH_BYTES: f64 = 192.0 * 1024.0;
+/// Microseconds that a short launch takes in any case, one behind the other in a graph.
+pub const SHORT_LAUNCH_US: f64 = 1.04;
+/// The share of the time of a short launch's bytes in which a CTA that has its SM alone reads and does not write yet, or writes and reads no
+/// more. Softmax of 128 rows of 32768 columns takes 8.4 us by 128 CTAs, and 6.5 us by 1024 in clusters of eight.
+pub const SHORT_SERIAL_SHARE: f64 = 0.813;
+/// Microseconds of short launches, all fitted together: of each further 16 bytes that a thread loads; of late reads, and of each access in them;
+/// of a round between warps, and for each warp of the CTA; of an exchange between CTAs, and for each doubling of the cluster; of a cluster for
+/// each warp of a CTA; of a further CTA on an SM; of a further step of a loop; and of the ends of rows with alignment peeling.
+pub const SHORT_LOAD_US: f64 = 0.058;
+pub const SHORT_LATE_READS_US: f64 = 0.087;
+pub const SHORT_LATE_ACCESS_US: f64 = 0.024;
+pub const SHORT_ROUND_US: f64 = 0.0525;
+pub const SHORT_ROUND_OF_WARP_US: f64 = 0.0154;
+pub const SHORT_EXCHANGE_US: f64 = 0.0765;
+pub const SHORT_EXCHANGE_OF_DOUBLING_US: f64 = 0.0367;
+pub const SHORT_CLUSTER_OF_WARP_US: f64 = 0.0063;
+pub const SHORT_CTA_US: f64 = 0.2;
+pub const SHORT_STEP_US: f64 = 0.113;
+pub const SHORT_ROW_ENDS_US: f64 = 0.44;
+/// Microseconds of a short launch until a ring has its first tile. LayerNorm of 16 and 64 rows of 16384 columns takes 3.4 and 4.0 us by a ring
+/// of pairs of CTAs, and 2.5 and 3.2 us at best; over five steps 0.6 fits.
+pub const SHORT_RING_US: f64 = 1.0;
+/// The share of the time in which the fullest SM issues its instructions that nothing hides, and the share that a warp alone on its scheduler
+/// takes, which waits for its own results meanwhile.
+pub const SHORT_ISSUE: f64 = 0.32;
+pub const SHORT_ISSUE_OF_WARP: f64 = 0.53;
+/// The schedulers of an SM, each of which issues an instruction of one of its warps in a cycle (CUDA C++ Programming Guide, "Compute Capability
+/// 9.0").
+pub const SCHEDULERS: f64 = 4.0;

@@ -241,7 +241,10 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     };
     let vectors = mapped.vectors() as f64 * mapped.filled();
     let copied = match mapped.is_ringed() {
-        true => COPIED_BY_FEW_THREADS * (vectors / COPIED_VECTORS).log2().max(0.0),
+        true => {
+            let written = (2.0 * (1.0 - mapped.read / mapped.bytes)).min(1.0);
+            COPIED_ROWS * written + COPIED_BY_FEW_THREADS * (vectors / COPIED_VECTORS).log2().max(0.0)
+        }
         false => 0.0,
     };
     let of_width = match mapped.mapping.extent(Level::Vector) {

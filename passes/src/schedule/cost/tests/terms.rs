@@ -79,7 +79,7 @@ fn resident(spread: &[&[(Level, i64)]]) -> f64 {
 
 #[test]
 fn each_further_load_of_a_thread_is_in_a_row_with_the_first() {
-    assert!(is_near(of("loads in a row", &rows(), &[ROW, HELD]), 0.68));
+    assert!(is_near(of("loads in a row", &rows(), &[ROW, HELD]), 0.71));
     let mut copies = rows();
     copies.reductions.clear();
     assert!(is_near(of("loads in a row", &copies, &[ROW, HELD]), 1.2));
@@ -288,12 +288,21 @@ fn clusters_are_launched_slowly_and_read_late_slowly() {
     assert!((1.0..10.0).contains(&early), "{early}");
     assert!(is_near(clusters(4, 4, false), early + 11.0));
     // The weight is read behind the copies of the row.
-    let copied: &[_] = &[(Register, 4), (Cluster, 4), (Warp, 4), (Lane, 32), (Vector, 8)];
-    let copied = term("clusters", &facts, &[ROW, copied], |mapping| {
+    let copied_row: &[_] = &[(Register, 4), (Cluster, 4), (Warp, 4), (Lane, 32), (Vector, 8)];
+    let by_copies = |mapping: &mut Mapping| {
         mapping.keep = vec![CachePlace::Shared, CachePlace::None, CachePlace::None];
         mapping.bring = CopyMechanism::Bulk;
+    };
+    let copied = term("clusters", &facts, &[ROW, copied_row], by_copies);
+    assert!((copied - early - 13.75).abs() < 0.01, "{copied}");
+    // Where nothing is written, no write waits for the last of the copies.
+    let mut loss = facts.clone();
+    loss.accesses.retain(|access| !access.is_write);
+    let early = term("clusters", &loss, &[ROW, copied_row], |mapping| {
+        mapping.early_reads = true
     });
-    assert!(is_near(copied, early + 13.75), "{copied}");
+    let copied = term("clusters", &loss, &[ROW, copied_row], by_copies);
+    assert!((copied - early - 7.25).abs() < 0.01, "{copied}");
     // Each CTA has bytes for 0.25 us.
     let short = clusters(8, 2, true);
     assert!((30.0..40.0).contains(&short), "{short}");
@@ -332,7 +341,6 @@ fn rows_of_one_cta_wait_for_each_other_where_they_cross_warps() {
 fn sms_run_dry_between_few_waves() {
     let waves = |count: u64| of("waves", &rms_norm(count * 132, 4096, 2), &[ROW, HELD]);
     let resident = resident(&[ROW, HELD]) as u64;
-    assert!(is_near(waves(resident), 0.0));
     assert!(is_near(waves(2 * resident), 5.25));
     assert!(waves(20 * resident) < 1.0);
 }
@@ -631,7 +639,7 @@ fn all_threads_of_a_row_compute_the_ends_of_rows_with_alignment_peeling() {
 
 #[test]
 fn sms_without_a_cta_are_idle() {
-    let idle = |rows| of("idle SMs", &rms_norm(rows, 4096, 2), &[ROW, HELD]);
+    let idle = |rows| of("idle SMs", &rms_norm(rows, 1 << 18, 2), &[ROW, WALKED]);
     assert!(is_near(idle(66), 100.0 * IDLE_SMS));
     assert!(is_near(idle(132), 0.0));
 }
