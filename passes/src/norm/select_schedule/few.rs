@@ -24,7 +24,7 @@ use crate::{
 const GAIN: f64 = 1.07;
 
 /// The numbers of points that are tried, as divisors of the target's number of SMs: a point for each SM; and fewer, so that each may
-/// have the SMs of a cluster. LayerNorm of 16 rows of 16384 columns takes 3.4 us by one CTA for each row, and 2.5 us in clusters of 8
+/// have the SMs of a cluster. LayerNorm of 16 rows of 16384 columns takes 3.3 us by one CTA for each row, and 2.4 us in clusters of 8
 /// (docs/measurements/few-rows.md).
 const SHARES: [u64; 3] = [1, 4, 16];
 

@@ -15,7 +15,8 @@ use super::{
 };
 
 /// Whether a kernel is known to have no more than [`SHORT_LAUNCH_ROWS`] rows and to move no more than [`SHORT_LAUNCH_BYTES`] for each SM, and
-/// reduces rows that it needs again. Reductions across rows, sums alone, and what walks carry were not measured with few bytes.
+/// reduces rows that it needs again, all of which lie along memory. Other reads, reductions across rows, sums alone, and what walks carry were
+/// not measured with few bytes.
 pub(super) fn is_short(candidate: &Candidate<'_>) -> bool {
     let facts = candidate.mapped.facts;
     let mut dims = facts.dims.iter();
@@ -25,7 +26,11 @@ pub(super) fn is_short(candidate: &Candidate<'_>) -> bool {
         Use::Both => false,
     });
     let along = facts.lead().and_then(Access::contiguous);
-    let along_rows = along.is_some_and(|along| facts.dims[along].usage == Use::Reduced);
+    let along_rows = along.is_some_and(|along| {
+        let mut accesses = facts.accesses.iter();
+        let is_along = accesses.all(|access| !access.uses[along] || access.strides[along] == Some(1));
+        is_along && facts.dims[along].usage == Use::Reduced
+    });
     let kept = facts.dims.iter().filter(|dim| dim.usage == Use::Kept);
     let rows = kept.map(|dim| dim.extent as f64).product::<f64>();
     let is_small = rows <= SHORT_LAUNCH_ROWS * candidate.sms()
@@ -45,7 +50,7 @@ pub(super) fn waits_us(candidate: &Candidate<'_>) -> [(&'static str, f64); 8] {
         ("CTAs on an SM", SHORT_CTA_US * (ctas_of_sm(candidate) - 1.0)),
         ("steps", waves * steps_us(mapped)),
         ("rings", rings_us(mapped)),
-        ("aligned rows", ends_of_rows_us(mapped)),
+        ("row ends", ends_of_rows_us(mapped)),
     ]
 }
 

@@ -65,6 +65,13 @@ fn rows_of_which_no_number_is_known_are_many() {
 }
 
 #[test]
+fn rows_that_are_read_across_memory_are_judged_by_throughput() {
+    let mut facts = rms_norm(64, 4096, 2);
+    facts.accesses[0].strides = vec![Some(1), Some(64)];
+    assert!(terms(&facts).contains(&"lifetimes"));
+}
+
+#[test]
 fn sums_over_rows_and_walks_are_judged_by_throughput_however_few_their_bytes() {
     let columns: &[_] = &[(Grid, 0), (Lane, 32), (Vector, 8)];
     let sum = cost_of(&column_sum(64, 4096), [&[(Loop, 0), (Warp, 8)], columns]);
