@@ -361,6 +361,27 @@ impl<'c, 'a> Space<'c, 'a> {
             .collect()
     }
 
+    /// The dims that some reduction removes.
+    pub fn reduced_dims(&self) -> DimSet {
+        let reductions = self.reductions().into_iter();
+        reductions
+            .flat_map(|reduce| self.dims_reduced_by(reduce))
+            .collect()
+    }
+
+    /// Whether a reduction removes `dim`.
+    pub fn reduces_over(&self, reduce: ReduceOp<'c, 'a>, dim: usize) -> bool {
+        self.dims_reduced_by(reduce).contains(&dim)
+    }
+
+    /// The positions of the reductions that remove `dim`.
+    pub fn reductions_over(&self, dim: usize) -> Vec<usize> {
+        let is_over = |position: &usize| {
+            ReduceOp::from_op(self.ops[*position]).is_some_and(|reduce| self.reduces_over(reduce, dim))
+        };
+        (0..self.ops.len()).filter(is_over).collect()
+    }
+
     /// The dim that counts the results of a reduction that has several (`nth`).
     pub fn dim_of_nth(&self, reduce: ReduceOp<'c, 'a>) -> Option<usize> {
         self.dim_position(reduce.nth()?)

@@ -87,9 +87,7 @@ fn multiply_by_reciprocal<'c>(division: OperationRef<'c, '_>) -> PassResult<'c> 
 /// Whether what varies over `dims` has as many values as a row has elements: it varies over a dim that is reduced, or the kernel reduces
 /// nothing.
 fn is_for_each_element(space: &Space<'_, '_>, dims: &DimSet) -> bool {
-    let reductions = space.reductions();
-    let mut reduced = reductions.iter().map(|reduce| space.dims_reduced_by(*reduce));
-    reductions.is_empty() || reduced.any(|reduced| !reduced.is_disjoint(dims))
+    space.reductions().is_empty() || !space.reduced_dims().is_disjoint(dims)
 }
 
 /// The most bits of a float whose rounding hides the error of an approximate division.

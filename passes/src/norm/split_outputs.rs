@@ -70,11 +70,7 @@ pub(crate) fn run<'c>(
 /// `any_rows` the dims of rows may be empty, whatever is known of them.
 fn dims_left_out<'c>(space: &Space<'c, '_>, any_rows: bool) -> Result<Vec<DimSet>, PassError<'c>> {
     let rows = if any_rows { rows(space)? } else { Vec::new() };
-    let mut reduced = space
-        .reductions()
-        .into_iter()
-        .flat_map(|reduce| space.dims_reduced_by(reduce))
-        .collect::<DimSet>();
+    let mut reduced = space.reduced_dims();
     reduced.extend(space.dims_of_nth());
     let has_points = |dim: usize| space.extent_bounds(dim).least > 0 && !rows.contains(&dim);
     let grid = (0..space.dims.len())

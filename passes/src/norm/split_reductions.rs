@@ -17,12 +17,10 @@ pub(super) mod partials;
 mod parts;
 pub(super) mod scratch;
 
-use std::collections::BTreeSet;
-
 use melior::ir::{Attribute, OperationRef, attribute::FlatSymbolRefAttribute, operation::OperationLike};
 use norma_dialects::{
     attributes,
-    norm::{KernelOp, LaunchOp, Level, ReduceOp},
+    norm::{KernelOp, LaunchOp, Level},
 };
 use partials::Partial;
 use parts::Parts;
@@ -134,7 +132,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
 
     /// Positions of the reductions over the dim.
     fn reductions(&self, space: &Space<'c, 'a>) -> Vec<usize> {
-        reductions_over(space, self.dim)
+        space.reductions_over(self.dim)
     }
 
     fn apply(self, made: &mut Made<'c, 'a>) -> PassResult<'c> {
@@ -201,10 +199,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         mapping.spread.splice(self.dim..=self.dim, factors);
         // The split factor of another dim, over which this kernel no longer reduces, only spreads it over CTAs.
         let space = Space::of(self.kernel)?;
-        let reduced = space.reductions().into_iter();
-        let reduced = reduced
-            .flat_map(|reduce| space.dims_reduced_by(reduce))
-            .collect::<BTreeSet<_>>();
+        let reduced = space.reduced_dims();
         for (dim, factors) in mapping.spread.iter_mut().enumerate() {
             for factor in factors.iter_mut() {
                 if factor.level == Level::Split && !reduced.contains(&dim) {
@@ -226,15 +221,6 @@ pub(super) fn mark(kernel: KernelOp<'_, '_>) {
             Attribute::unit(b.context()),
         );
     }
-}
-
-/// Positions of the reductions over a dim.
-pub(super) fn reductions_over(space: &Space<'_, '_>, dim: usize) -> Vec<usize> {
-    let ranges = |position: &usize| {
-        ReduceOp::from_op(space.ops[*position])
-            .is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim))
-    };
-    (0..space.ops.len()).filter(ranges).collect()
 }
 
 /// Drops the dims and arguments that a kernel no longer uses, and sets what is left of `mapping` as its schedule.

@@ -16,7 +16,6 @@ use norma_targets::Target;
 use super::split_reductions::{
     Made, add_launches, come_back, mark,
     partials::{self, Order},
-    reductions_over,
 };
 use crate::{
     kernel::{positions::Positions, signature::drop_unused, space::Space},
@@ -146,7 +145,7 @@ impl Stages {
         };
         partials::merge(kernel, left.inner)?;
         let space = Space::of(kernel)?;
-        let over_inner = reductions_over(&space, left.inner);
+        let over_inner = space.reductions_over(left.inner);
         let inner = over_inner.iter().copied().collect::<Positions>();
         let waits = |position: &usize| {
             let mut values = space.ops[*position].operands();

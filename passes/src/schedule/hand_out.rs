@@ -93,9 +93,10 @@ fn check_rest(walked: &Mapping) -> Result<(), Reason> {
 /// Refuses clusters whose CTAs exchange nothing in a step. The one that draws for the others overwrites numbers that they have read, which
 /// it knows from what they send in the steps between (`gl-pipeline`).
 fn check_exchanges(space: &Space<'_, '_>, walked: &Mapping) -> Result<(), Reason> {
+    let reduced = space.reduced_dims();
     let shares = |factor: &Factor| factor.level == Level::Cluster;
     let mut shared = (0..walked.spread.len()).filter(|dim| walked.spread[*dim].iter().any(shares));
-    match shared.find(|dim| !is_reduced(space, *dim)) {
+    match shared.find(|dim| !reduced.contains(dim)) {
         Some(dim) => Err(Reason::unsupported(format!(
             "hand_out = dynamic in clusters along dim {dim}, which nothing is reduced over; supported: clusters that share a reduced dim"
         ))),
@@ -105,7 +106,7 @@ fn check_exchanges(space: &Space<'_, '_>, walked: &Mapping) -> Result<(), Reason
 
 /// Refuses kernels in which a step depends on others, or a result on no step.
 fn check_kernel(space: &Space<'_, '_>, dim: usize) -> Result<(), Reason> {
-    if is_reduced(space, dim) {
+    if space.reduced_dims().contains(&dim) {
         return Err(Reason::wrong(format!(
             "expected hand_out = static for dim {dim}, which is reduced: what CTAs draw would decide on how sums are rounded"
         )));
@@ -125,10 +126,4 @@ fn check_kernel(space: &Space<'_, '_>, dim: usize) -> Result<(), Reason> {
         ))),
         None => Ok(()),
     }
-}
-
-/// Whether a reduction ranges over `dim`.
-fn is_reduced(space: &Space<'_, '_>, dim: usize) -> bool {
-    let mut reductions = space.reductions().into_iter();
-    reductions.any(|reduce| space.dims_reduced_by(reduce).contains(&dim))
 }

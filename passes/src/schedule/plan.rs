@@ -11,7 +11,7 @@ mod specialized;
 
 use applied::check_applied;
 use melior::ir::{AffineExpr, AffineMap};
-use norma_dialects::norm::{DimRole, Level, ReduceOp};
+use norma_dialects::norm::{DimRole, Level};
 
 pub use applied::check;
 
@@ -290,10 +290,9 @@ fn of_no_factors(space: &Space<'_, '_>, dim: usize, known: Option<i64>) -> Optio
     if !may_be_empty && !space.guards.iter().flatten().any(is_guarded) {
         return None;
     }
-    let is_reduced = |reduce: &ReduceOp<'_, '_>| space.dims_reduced_by(*reduce).contains(&dim);
     // Without any dim there would be no point that a guard could mask. A CTA holds all of a dim that is reduced, and
     // `norm-persistent-reduction` removes loops of one step where it may.
-    match space.reductions().iter().any(is_reduced) {
+    match space.reduced_dims().contains(&dim) {
         true => Some(run(DimRole::Loop, 1)),
         false => may_be_empty.then(|| run(DimRole::Grid, 1)),
     }

@@ -117,7 +117,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     }
 
     fn ranges_over(&self, reduce: ReduceOp<'c, 'a>, dim: Option<usize>) -> bool {
-        dim.is_some_and(|dim| self.space.dims_reduced_by(reduce).contains(&dim))
+        dim.is_some_and(|dim| self.space.reduces_over(reduce, dim))
     }
 
     /// Derives the properties of all ops. `known` holds the round after which each computed tensor is available, and is extended by the

@@ -31,7 +31,7 @@ pub(super) fn take_apart<'c: 'a, 'a>(
     devices: i64,
 ) -> Result<Option<usize>, PassError<'c>> {
     let space = Space::of_compute(compute)?;
-    let reductions = reductions_over(&space, shared);
+    let reductions = BTreeSet::from_iter(space.reductions_over(shared));
     if reductions.is_empty() {
         return Ok(None);
     }
@@ -60,15 +60,6 @@ pub(super) fn take_apart<'c: 'a, 'a>(
     )?;
     drop_dead_of(Space::of_compute(compute)?);
     Ok(Some(space.dims.len()))
-}
-
-/// Positions of the reductions over a dim.
-fn reductions_over(space: &Space<'_, '_>, dim: usize) -> BTreeSet<usize> {
-    let ranges = |position: &usize| {
-        ReduceOp::from_op(space.ops[*position])
-            .is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim))
-    };
-    (0..space.ops.len()).filter(ranges).collect()
 }
 
 /// Adds a dim after the others.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use melior::ir::{Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::KernelOp;
 
-use super::{Made, add_launches, reductions_over, respread, scratch::Scratch};
+use super::{Made, add_launches, respread, scratch::Scratch};
 use crate::{
     kernel::{
         positions::Positions,
@@ -44,7 +44,7 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     let coming_back = ComingBack {
         space: &space,
         dim,
-        reductions: reductions_over(&space, dim).into_iter().collect(),
+        reductions: space.reductions_over(dim).into_iter().collect(),
     };
     let writes = coming_back.writes(taken);
     if writes.is_empty() {

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use melior::ir::{Value, operation::OperationLike};
 use norma_dialects::norm::{KernelOp, ReduceOp};
 
-use super::{Made, reductions_over, scratch::Scratch};
+use super::{Made, scratch::Scratch};
 use crate::{
     kernel::{
         reductions,
@@ -60,7 +60,7 @@ pub(in crate::norm) fn of<'c: 'a, 'a>(
     order: Order,
 ) -> Result<Vec<Partial<'c>>, PassError<'c>> {
     let mut partials = Vec::new();
-    for reduction in reductions_over(space, part) {
+    for reduction in space.reductions_over(part) {
         let mut scratch = Vec::new();
         for result in space.ops[reduction].results() {
             let result = Value::from(result);

@@ -72,9 +72,8 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                  that do not hang on each other, or that merge_reductions = [split] merges"
             )));
         }
-        let has_several_results = |reduce: &ReduceOp<'_, '_>| {
-            reduce.nth().is_some() && space.dims_reduced_by(*reduce).contains(&dim)
-        };
+        let has_several_results =
+            |reduce: &ReduceOp<'_, '_>| reduce.nth().is_some() && space.reduces_over(*reduce, dim);
         if space.reductions().iter().any(has_several_results) {
             return Err(Reason::unsupported(format!(
                 "a split of dim {dim}, where a reduction over it has several results; supported: reductions without nth"
@@ -82,8 +81,7 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
         }
         let is_same_along = |reduce: &ReduceOp<'_, '_>| {
             let mut values = reduce.values().into_iter();
-            space.dims_reduced_by(*reduce).contains(&dim)
-                && values.any(|value| !space.dims_of(value).contains(&dim))
+            space.reduces_over(*reduce, dim) && values.any(|value| !space.dims_of(value).contains(&dim))
         };
         // Its partial results depend on how many points a part has, and another split leaves out what they do not vary over.
         if mapping.split_dims() > 1 && space.reductions().iter().any(is_same_along) {
@@ -110,10 +108,10 @@ fn is_overwritten(space: &Space<'_, '_>, dim: usize) -> Result<bool, Reason> {
     let aliases = space.aliases();
     let accesses = space.accesses().map_err(Reason::wrong)?;
     for crossing in space.crossings() {
-        let over =
-            ReduceOp::from_op(space.ops[crossing.reduction]).map(|reduce| space.dims_reduced_by(reduce));
+        let is_over = ReduceOp::from_op(space.ops[crossing.reduction])
+            .is_some_and(|reduce| space.reduces_over(reduce, dim));
         let read = space.access(space.ops[crossing.read]).map_err(Reason::wrong)?;
-        let Some(read) = read.filter(|_| over.is_some_and(|over| over.contains(&dim))) else {
+        let Some(read) = read.filter(|_| is_over) else {
             continue;
         };
         let early = accesses
@@ -140,8 +138,7 @@ fn hang_on_each_other(space: &Space<'_, '_>, dim: usize, are_merged: bool) -> bo
         .collect::<HashSet<_>>();
     let mut made = HashSet::new();
     space.ops.iter().enumerate().any(|(position, op)| {
-        let ranges =
-            ReduceOp::from_op(*op).is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim));
+        let ranges = ReduceOp::from_op(*op).is_some_and(|reduce| space.reduces_over(reduce, dim));
         let depends = op.operands().any(|operand| made.contains(&key(operand)));
         if ranges || depends {
             made.extend(op.results().map(|result| key(result.into())));
@@ -446,7 +443,7 @@ fn check_held_steps(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reas
     let is_read_again = |crossing: &Crossing| {
         let reduce = ReduceOp::from_op(space.ops[crossing.reduction]);
         let access = space.access(space.ops[crossing.read]).ok().flatten();
-        reduce.is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim))
+        reduce.is_some_and(|reduce| space.reduces_over(reduce, dim))
             && access.is_some_and(|access| access.dims().contains(&dim))
     };
     match space.crossings().iter().any(is_read_again) {

@@ -2,7 +2,7 @@
 //! consumers that cannot take steps in turns.
 
 use melior::ir::{OperationRef, operation::OperationLike};
-use norma_dialects::norm::{CopyMechanism, HandOut, Level, ReduceOp};
+use norma_dialects::norm::{CopyMechanism, HandOut, Level};
 use norma_targets::{WARP_SIZE, WARPGROUP_WARPS};
 
 use super::{
@@ -121,11 +121,7 @@ fn check_turns(
             "consumer_groups where a step of the loop over dim {looped} needs the one before it; supported: steps on their own"
         )));
     }
-    let over_loop = |op: OperationRef<'_, '_>| {
-        ReduceOp::from_op(op).is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&looped))
-    };
-    let accumulated = (0..space.ops.len()).filter(|position| over_loop(space.ops[*position]));
-    let accumulated = accumulated.collect::<Vec<_>>();
+    let accumulated = space.reductions_over(looped);
     let is_in_second_loop = |op: &OperationRef<'_, '_>| {
         let varies = op.operands().any(|value| space.dims_of(value).contains(&looped));
         let waits = op.operands().any(|value| {
