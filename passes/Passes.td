@@ -603,16 +603,17 @@ def NormRelaxDivisions : RustPass<"norm-relax-divisions"> {
   let description = [{
     **Requires** nothing.
 
-    **Guarantees** that no f32 `arith.divf` of a kernel has a divisor that
-    varies over fewer dims than its dividend: the quotient is a product with the
-    reciprocal, which is computed once for each divisor. Other f32 divisions have
+    **Guarantees** that an f32 `arith.divf` of a kernel whose divisor varies
+    over fewer dims than its dividend becomes a product with the reciprocal,
+    which is computed once for each divisor. Other f32 divisions have
     the flag `arcp` if their result varies over a dim that is reduced, or if the
     kernel reduces nothing, and if whatever depends on it is rounded to floats of
     at most 16 bits. The error of both is up to 3 ulp, which the table of
     scalar ops allows for `arith.divf`.
 
-    **Leaves alone** divisions of other types, those that are computed once
-    for each row, and those that wider results depend on.
+    **Leaves alone** divisions of other types, those whose quotient is a result
+    for each row as it is, as a scale, those of two values of a row, and those
+    that wider results depend on.
 
     ```mlir
     norm.kernel @normalize(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {

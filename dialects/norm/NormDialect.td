@@ -19,7 +19,8 @@ def Norm_Dialect : Dialect {
     - *Named ops* (`norm.rms_norm`) on tensors, beside `arith` and `math`: what a user writes.
     - *Kernel form* (`norm.kernel`): an iteration space and a scalar program over it. An SSA value of the program
       stands for a function of the dims it varies over, so broadcasting is implicit. Only a few ops are the
-      dialect's own: `norm.read`, `norm.write`, `norm.reduce`, `norm.cache`. Everything else is `arith` and `math`.
+      dialect's own: those that access memory (`norm.read`, `norm.write`, `norm.gather`, `norm.scatter`, `norm.cache`), and
+      `norm.reduce` and `norm.scan`. Everything else is `arith` and `math`.
 
     How a kernel is spread over the machine is data: the `#norm.schedule` attribute on the kernel. Passes apply it;
     none of them knows which named op a kernel came from.

@@ -229,7 +229,8 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
   let summary = "Reads one element of a buffer at an affine function of dims and numbers";
   let description = [{
     The value varies over the dims that the access uses, and the element is read at each of their points, whatever the
-    other dims are. A kernel's inputs and outputs do not alias, so a read is not ordered with other accesses. A number
+    other dims are. A kernel's inputs and
+    outputs do not alias but where `aliases` says so, at the points that read them, so a read is not ordered with other accesses. A number
     of type `index` that the launch passes serves as the start of a part of the buffer, where it is known only at run time. At a
     place that the kernel computes, `norm.gather` reads.
 

@@ -592,3 +592,37 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A load keeps guards that the copies which are issued, those of the last loop, do not have: a copy has zeros only where its own guards fail.
+// CHECK-LABEL: gpu.func @guarded_first_steps
+// CHECK-NOT: gl.async_copy {{.*}} where
+// CHECK: gl.local_load {{.*}} where
+// CHECK: gl.local_load
+// CHECK-NOT: where
+#rows = #gl.linear<register = [[0, 1], [0, 2]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []>
+!tile = !gl.memdesc<128x4xf32, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @guarded_first_steps(%x: memref<4096xf32>) kernel attributes {gl.num_warps = 4 : i64, gl.stages = 2 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c8 = arith.constant 8 : index
+    scf.for %i = %c0 to %c2 step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, t, v) -> (i * 512 + t * 4 + v)>(%i)
+          where affine_map<(i, t, v) -> (999 - i * 512 - t * 4 - v, 0)>[], %m by cp_async : memref<4096xf32>, !tile
+      %t = gl.local_load %m where affine_map<(i, t, v) -> (999 - i * 512 - t * 4 - v, 0)>(%i)[] : !tile -> tensor<128x4xf32, #rows>
+      "test.use"(%t) : (tensor<128x4xf32, #rows>) -> ()
+    }
+    scf.for %i = %c2 to %c8 step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, t, v) -> (i * 512 + t * 4 + v)>(%i), %m by cp_async : memref<4096xf32>, !tile
+      %t = gl.local_load %m : !tile -> tensor<128x4xf32, #rows>
+      "test.use"(%t) : (tensor<128x4xf32, #rows>) -> ()
+    }
+    gpu.return
+  }
+}

@@ -501,3 +501,16 @@ func.func @constant_power_of_two(%x: tensor<4xf8E8M0FNU>) -> tensor<4xf8E8M0FNU>
   }
   return %y : tensor<4xf8E8M0FNU>
 }
+
+// -----
+
+// expected-error @below {{result 0 cannot be the same memory as 'x': what is read is written at points of dims that it is not indexed by}}
+func.func @alias_of_what_is_written_elsewhere(%x: tensor<64xf32> {norm.name = "x"}) -> (tensor<64xf32> {norm.may_alias = "x"}, tensor<128x64xf32>) {
+  %y, %z = norm.compute(%a = %x : tensor<64xf32>) -> (%y_ : tensor<64xf32>, %z_ : tensor<128x64xf32>) space(%m = 128, %n = 64) {
+    %0 = norm.read %a[%n] : tensor<64xf32>
+    %1 = arith.negf %0 : f32
+    norm.write %1, %y_[%n] : tensor<64xf32>
+    norm.write %1, %z_[%m, %n] : tensor<128x64xf32>
+  }
+  return %y, %z : tensor<64xf32>, tensor<128x64xf32>
+}

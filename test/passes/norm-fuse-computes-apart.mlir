@@ -415,3 +415,19 @@ func.func @over_each_result(%x: tensor<?x64xi32>) -> tensor<5xi32> {
   }
   return %y : tensor<5xi32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @in_place_and_for_each_row(
+// CHECK-COUNT-2: norm.compute
+func.func @in_place_and_for_each_row(%x: tensor<64xf32> {norm.name = "x"})
+    -> (tensor<64xf32> {norm.may_alias = "x"}, tensor<128x64xf32>) {
+  // expected-note @below {{what this makes goes through memory}}
+  %h = math.exp %x : tensor<64xf32>
+  // expected-remark @below {{a kernel of its own: a result may be the same memory as 'x', which would be read elsewhere than it is written}}
+  %s = norm.compute(%a = %h : tensor<64xf32>) -> (%o : tensor<128x64xf32>) space(%m = 128, %n = 64) {
+    %0 = norm.read %a[%n] : tensor<64xf32>
+    norm.write %0, %o[%m, %n] : tensor<128x64xf32>
+  }
+  return %h, %s : tensor<64xf32>, tensor<128x64xf32>
+}

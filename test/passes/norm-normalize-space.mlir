@@ -315,3 +315,14 @@ norm.kernel @runs_of_two_dims(%l: memref<?xi32>, %x: memref<?x8xf32>, %y: memref
   %2, %3 = norm.gather %x[%1 + %i, %n] : memref<?x8xf32>
   norm.write %2, %y[%a, %i, %n] : memref<?x4x8xf32>
 }
+
+// -----
+
+// What does not cover its buffer has rows that lie further apart than they are long.
+// CHECK-LABEL: norm.kernel @padded(
+// CHECK-SAME: %{{.*}}: memref<4x128xf32>) space(%[[P:.*]] = 4, %[[Q:.*]] = 100)
+// CHECK: norm.write %{{.*}}[%[[P]], %[[Q]]] {partial}
+norm.kernel @padded(%x: memref<4x100xf32>, %y: memref<4x128xf32>) space(%p = 4, %q = 100) {
+  %0 = norm.read %x[%p, %q] : memref<4x100xf32>
+  norm.write %0, %y[%p, %q] {partial} : memref<4x128xf32>
+}

@@ -97,3 +97,22 @@ norm.kernel @wide(%x: memref<?x64xf32>, %y: memref<?x64xf16>, %z: memref<?x64xf3
   %3 = arith.addf %1, %0 : f32
   norm.write %3, %z[%m, %n] : memref<?x64xf32>
 }
+
+// -----
+
+// The scale of a row is the quotient that users compute themselves; the elements are multiplied by its reciprocal.
+// CHECK-LABEL: norm.kernel @scale_of_a_row(
+// CHECK: %[[MOST:.*]] = norm.reduce max
+// CHECK: %[[SCALE:.*]] = arith.divf %[[MOST]], %{{.*}}
+// CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[SCALE]]
+// CHECK: norm.write %[[SCALE]]
+// CHECK: arith.mulf %{{.*}}, %[[R]]
+norm.kernel @scale_of_a_row(%x: memref<?x64xf32>, %s: memref<?xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce max %0 over(%n) : f32
+  %c = arith.constant 448.0 : f32
+  %2 = arith.divf %1, %c : f32
+  norm.write %2, %s[%m] : memref<?xf32>
+  %3 = arith.divf %0, %2 : f32
+  norm.write %3, %y[%m, %n] : memref<?x64xf32>
+}

@@ -68,3 +68,27 @@ norm.kernel @largest(%x: memref<?x512xf32>, %y: memref<?xf32>) space(%m = dim(%x
   %4 = norm.reduce max %3 over(%r, %t) : f32
   norm.write %4, %y[%m] : memref<?xf32>
 }
+
+// -----
+
+// A product with a sum of scaled exponentials takes both factors.
+// CHECK-LABEL: norm.kernel @product_with_a_sum(
+// CHECK: %[[TOTAL:.*]] = norm.reduce add
+// CHECK: %[[SUM:.*]] = arith.mulf %[[TOTAL]], %[[FIRST:.*]] : f32
+// CHECK: %[[BY:.*]] = arith.mulf %[[SUM]], %[[SECOND:.*]] : f32
+// CHECK: %[[Y:.*]] = arith.mulf %{{.*}}, %[[BY]] : f32
+// CHECK: norm.write %[[Y]]
+norm.kernel @product_with_a_sum(%x: memref<?x512xf32>, %z: memref<?x512xf32>, %y: memref<?x512xf32>)
+    space(%m = dim(%x, 0) : grid, %r = 16 : register, %t = 32 : thread) {
+  %0 = norm.read %x[%m, %r * 32 + %t] : memref<?x512xf32>
+  %1 = norm.reduce max %0 over(%r, %t) : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  %4 = norm.reduce add %3 over(%r, %t) : f32
+  %5 = norm.read %z[%m, %r * 32 + %t] : memref<?x512xf32>
+  %6 = norm.reduce max %5 over(%r, %t) : f32
+  %7 = arith.subf %5, %6 : f32
+  %8 = math.exp %7 : f32
+  %9 = arith.mulf %8, %4 : f32
+  norm.write %9, %y[%m, %r * 32 + %t] : memref<?x512xf32>
+}

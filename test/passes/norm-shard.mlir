@@ -183,3 +183,20 @@ func.func @whole(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %y = norm.softmax %x : tensor<?x64xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// A sum of all is no state beside those of rows: where there is no row, these are not written.
+// CHECK-LABEL: func.func @rows_and_all_partial(
+// CHECK-SAME: tensor<1x?xf32> {norm.name = "states0"}, tensor<1xf32> {norm.name = "states1"})
+// CHECK-LABEL: func.func @rows_and_all_rest(
+func.func @rows_and_all(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = array<i64: 1, 2>}) -> (tensor<?xf32>, tensor<f32>) {
+  %s, %t = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>, %p : tensor<f32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    %2 = norm.reduce add %0 over(%m, %n) : f32
+    norm.write %1, %o[%m] : tensor<?xf32>
+    norm.write %2, %p[] : tensor<f32>
+  }
+  return %s, %t : tensor<?xf32>, tensor<f32>
+}

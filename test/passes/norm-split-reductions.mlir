@@ -219,3 +219,43 @@ norm.kernel @names_0(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x
   %1 = norm.reduce add %0 over(%m) : f32
   norm.write %1, %y[%n] : memref<64xf32>
 }
+
+// -----
+
+// A write over memory that the last kernel reads comes with it: the first kernel would overwrite what is still needed.
+// CHECK-LABEL: norm.kernel @in_place(
+// CHECK-NOT: norm.write %{{.*}} : memref<?x64xf32>
+// CHECK-LABEL: norm.kernel @in_place_finish(
+// CHECK-NOT: norm.write %{{.*}} : memref<?x64xf32>
+// CHECK-LABEL: norm.kernel @in_place_apply(
+// CHECK-COUNT-2: norm.write %{{.*}} : memref<?x64xf32>
+norm.kernel @in_place(%x: memref<?x64xf32>, %u: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?x64xf32>)
+    space(%m = dim(%x, 0), %n = 64) aliases(%y = %x)
+    schedule(#norm.schedule<spread = [[loop, split(8)], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.read %u[%m, %n] : memref<?x64xf32>
+  %2 = norm.reduce add %1 over(%m) : f32
+  %3 = arith.addf %0, %0 : f32
+  norm.write %3, %y[%m, %n] : memref<?x64xf32>
+  %4 = arith.mulf %0, %2 : f32
+  norm.write %4, %z[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// A result of a whole column over memory that is read is written once all parts have read it.
+// CHECK-LABEL: norm.kernel @column_in_place(
+// CHECK-NOT: norm.write %{{.*}} : memref<64xf32>
+// CHECK-LABEL: norm.kernel @column_in_place_finish(
+// CHECK-COUNT-2: norm.write %{{.*}} : memref<64xf32>
+norm.kernel @column_in_place(%x: memref<64xf32>, %u: memref<?x64xf32>, %y: memref<64xf32>, %z: memref<64xf32>)
+    space(%m = dim(%u, 0), %n = 64) aliases(%y = %x)
+    schedule(#norm.schedule<spread = [[loop, split(8)], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%n] : memref<64xf32>
+  %1 = norm.read %u[%m, %n] : memref<?x64xf32>
+  %2 = norm.reduce add %1 over(%m) : f32
+  %3 = arith.addf %0, %0 : f32
+  norm.write %3, %y[%n] : memref<64xf32>
+  %4 = arith.mulf %0, %2 : f32
+  norm.write %4, %z[%n] : memref<64xf32>
+}

@@ -72,3 +72,23 @@ norm.kernel @waits(%x: memref<32x4096x320xbf16>, %y: memref<32x32xf32>) space(%n
   %4 = norm.reduce max %3 over(%p, %c) : f32
   norm.write %4, %y[%n, %g] : memref<32x32xf32>
 }
+
+// -----
+
+// Results in place are written by the kernel that reads what they overwrite.
+// CHECK-LABEL: norm.kernel @residual(
+// CHECK-NOT: norm.write %{{.*}} : memref<32x4096x320xbf16>
+// CHECK-LABEL: norm.kernel @residual_apply(
+// CHECK-COUNT-2: norm.write %{{.*}} : memref<32x4096x320xbf16>
+norm.kernel @residual(%x: memref<32x4096x320xbf16>, %r: memref<32x4096x320xbf16>, %h: memref<32x4096x320xbf16>, %y: memref<32x4096x320xbf16>)
+    space(%n = 32, %p = 4096, %g = 32, %c = 10) aliases(%h = %x) {
+  %0 = norm.read %x[%n, %p, %g * 10 + %c] : memref<32x4096x320xbf16>
+  %1 = norm.read %r[%n, %p, %g * 10 + %c] : memref<32x4096x320xbf16>
+  %2 = arith.addf %0, %1 : bf16
+  norm.write %2, %h[%n, %p, %g * 10 + %c] : memref<32x4096x320xbf16>
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = norm.reduce add %3 over(%p, %c) : f32
+  %5 = arith.mulf %3, %4 : f32
+  %6 = arith.truncf %5 : f32 to bf16
+  norm.write %6, %y[%n, %p, %g * 10 + %c] : memref<32x4096x320xbf16>
+}

@@ -209,9 +209,21 @@ norm.kernel @drawn_along_two_dims(%x: memref<?x64xf32>, %y: memref<?x64xf32>) sp
 
 // expected-error @+1 {{unsupported: hand_out = dynamic in clusters along dim 1, which nothing is reduced over; supported: clusters that share a reduced dim}}
 norm.kernel @drawn_by_clusters_without_exchanges(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<spread = [[loop, grid(4)], [cluster(2), lane(32)]], keep = [shared, none], bring = bulk, hand_out = dynamic>) {
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [cluster(2), lane(32)]], keep = [shared, none], bring = bulk, stages = 2,
+                            hand_out = dynamic>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   norm.write %0, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: hand_out = dynamic in clusters with one stage; supported: two stages or more}}
+norm.kernel @drawn_by_clusters_in_one_stage(%x: memref<?x512xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 512)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [cluster(2), warp(2), lane(32), vector(4)]], keep = [shared, none], bring = bulk,
+                            producer_warps = 1, hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x512xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
 }
 
 // -----

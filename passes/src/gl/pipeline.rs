@@ -11,7 +11,7 @@
 //! the same values.
 //!
 //! A peeled loop is several loops that copy the same accesses, each of which begins where the previous one ends. They share one
-//! ring, whose copies are issued as those of the last loop: with the guards that the others do not need.
+//! ring, whose copies are issued as those of the last loop, with its guards. Loads keep guards that these copies do not have.
 //!
 //! `gl.copy_from_shared` becomes copies by the copy engine in the other direction, which are in flight while a loop continues
 //! ([`shared_to_global`]).

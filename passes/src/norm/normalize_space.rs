@@ -18,7 +18,7 @@ use melior::{
 use merge::{Access, Mergeable};
 use norma_dialects::{
     affine_map_attribute,
-    norm::{KernelOp, LaunchOp, ReduceOp, ScanOp},
+    norm::{KernelOp, LaunchOp, ReduceOp, ScanOp, WriteOp},
 };
 
 use crate::{
@@ -71,7 +71,7 @@ fn read<'c>(
 ) -> Result<Mergeable<'c>, PassError<'c>> {
     let accesses = space.accesses()?.into_iter().map(|access| Access {
         buffer: access.buffer,
-        is_write: access.is_write,
+        covers_buffer: WriteOp::from_op(access.op).is_some_and(|write| !write.partial()),
         coordinates: access.coordinates,
     });
     let kernel = space.kernel()?;

@@ -6,10 +6,11 @@
 //! - Many elements by one value, where the divisor varies over fewer dims than the dividend: the quotient is a product with the
 //!   divisor's reciprocal, itself an exact division, which is computed once for each divisor. The product errs by 1.5 ulp where the
 //!   reciprocal is a normal number, and by up to 3 ulp where it is not, for divisors beyond 2^126; a subnormal divisor counts as zero.
+//!   A quotient for each row that is a result as it is, like the scale of a quantized row, stays exact: users compare scales bit for bit.
 //! - One for each element of a reduced dim, or for each point of a kernel without reductions, all of whose uses lead to floats of at most
 //!   16 bits: it gets the flag `arcp`, for which `convert-math-to-nvvm-approx` has an instruction that errs by 2 ulp, far less than that
-//!   rounding. A division for each row stays exact: there are few of them, and users compare scales bit for bit. So does one that an f32
-//!   result depends on, whose errors add up in it.
+//!   rounding. A division of two values of a row stays exact, as there are few of them. So does one that an f32 result depends on, whose
+//!   errors add up in it.
 //!
 //! The table of scalar ops says of `arith.divf` that it errs by up to 3 ulp. Zeros, infinities and NaN give what a division gives.
 
@@ -19,7 +20,7 @@ use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{norm::KernelOp, op_name};
 
 use crate::{
-    kernel::space::{DimSet, Space},
+    kernel::space::{DimSet, Space, is_write},
     mlir::{
         builder::Builder,
         fast_math::{self, RECIPROCAL},
@@ -46,7 +47,9 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormRelaxDi
                 continue;
             }
             if few.is_subset(&many) && few != many {
-                hoisted.push(*division);
+                if is_for_each_element(&space, &many) || !is_written(result) {
+                    hoisted.push(*division);
+                }
             } else if is_for_each_element(&space, &many.union(&few).copied().collect()) && is_rounded(result)
             {
                 approximated.push(*division);
@@ -82,6 +85,11 @@ fn multiply_by_reciprocal<'c>(division: OperationRef<'c, '_>) -> PassResult<'c> 
     let quotient = b.value("arith.mulf", &[dividend, reciprocal], ty);
     b.replace(division, &[quotient]);
     Ok(())
+}
+
+/// Whether a value is itself a result of the kernel.
+fn is_written(value: Value<'_, '_>) -> bool {
+    users(value).into_iter().any(is_write)
 }
 
 /// Whether what varies over `dims` has as many values as a row has elements: it varies over a dim that is reduced, or the kernel reduces

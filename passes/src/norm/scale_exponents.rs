@@ -47,18 +47,19 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormScaleEx
         .into_iter()
         .filter(|kernel| kernel.roles().is_some())
     {
-        let space = Space::of(kernel)?;
-        let exponentials = space.ops.iter().filter_map(|op| Exponential::of(&space, *op));
-        let exponentials = exponentials.collect::<Vec<_>>();
-        for exponential in &exponentials {
+        // What is scaled may be the distance or the factor of another exponential, so each is found anew.
+        while let Some(exponential) = first(&Space::of(kernel)?) {
             exponential.scale()?;
-            cx.count(NormScaleExponentsStatistic::NumScaled, 1);
-        }
-        if !exponentials.is_empty() {
             drop_dead(kernel)?;
+            cx.count(NormScaleExponentsStatistic::NumScaled, 1);
         }
     }
     Ok(())
+}
+
+/// The first exponential of a kernel that can be scaled.
+fn first<'c: 'a, 'a>(space: &Space<'c, 'a>) -> Option<Exponential<'c, 'a>> {
+    space.ops.iter().find_map(|op| Exponential::of(space, *op))
 }
 
 /// `math.exp` of `a - b`, all of whose uses take a factor that varies as `b` does.

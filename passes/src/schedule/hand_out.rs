@@ -76,6 +76,13 @@ fn check_rest(walked: &Mapping) -> Result<(), Reason> {
              own",
         ));
     }
+    // The first copy of a step is issued once each CTA of the cluster has used its stage, and so has read what was drawn for that stage
+    // before. With one stage this is the number that the next draw replaces.
+    if walked.ctas_per_cluster() > 1 && walked.stages < 2 {
+        return Err(Reason::unsupported(
+            "hand_out = dynamic in clusters with one stage; supported: two stages or more",
+        ));
+    }
     if walked.bring == CopyMechanism::CpAsync {
         return Err(Reason::unsupported(
             "bring = cp_async with hand_out = dynamic; supported: load, bulk and tensor",

@@ -16,7 +16,7 @@ use melior::{
 };
 use norma_dialects::{
     gl::{
-        BulkStoreOp, DrawTileOp, LaunchAttr, LoadOp, ParamAttr, ParamKind, StoreOp, TensorMapOp,
+        BulkStoreOp, DrawTileOp, LaunchAttr, LoadOp, ParamAttr, ParamKind, ScatterOp, StoreOp, TensorMapOp,
         TensorMapType, TensorStoreOp,
     },
     integer_of,
@@ -217,7 +217,7 @@ pub(super) fn attributes_of(
     let buffer = block.argument(index).ok().map(Value::from);
     let stored = walk::pre_order(kernel).into_iter().any(|op| {
         let written = match norma_dialects::op_name(op) {
-            StoreOp::NAME | BulkStoreOp::NAME => op.operand(1).ok(),
+            StoreOp::NAME | BulkStoreOp::NAME | ScatterOp::NAME => op.operand(1).ok(),
             TensorStoreOp::NAME => mapped(op),
             DrawTileOp::NAME => op.operand(0).ok(),
             _ => None,

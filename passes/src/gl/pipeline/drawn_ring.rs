@@ -10,9 +10,10 @@
 //! on at most as many steps follow as there are stages, and each draws into a slot of its own.
 //!
 //! In a cluster the first CTA draws for all. What it knows of the others follows from the reductions across the cluster, of which each step
-//! has one (`norm-tile` accepts no other clusters): its own warps arrive at `empty` in step i - 1 only once the warps of all CTAs have come
-//! to that step's exchange. They have then consumed the stage of step i - 1, for which their producers have read the number in step
-//! i - 1 - S, with S stages. So twice as many slots as stages are enough: the draw of step i overwrites what was drawn in step i - 2 S.
+//! has one (`norm-tile` accepts no other clusters): its own warps arrive at `empty` in step i - 1 once they need the stage no more, which may
+//! be before that step's exchange but is behind that of step i - 2. So the warps of all CTAs have consumed the stage of step i - 2, for which
+//! their producers have read the number in step i - 2 - S, with S stages. The draw of step i overwrites what was drawn in step i - 2 S, so
+//! that twice as many slots as stages are enough for two stages and more; `norm-tile` accepts no cluster with one.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, operation::OperationLike};
 use norma_dialects::gl::MBarrierArriveOp;

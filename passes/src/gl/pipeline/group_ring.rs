@@ -53,8 +53,11 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
             self.prologue(*first)?;
         }
         for of in &self.ring.loops {
-            for copy in copies_in(*of) {
-                groups::drop_guards(copy)?;
+            // The last loop's copies are issued for all steps, and have zeros only where their own guards mask off elements.
+            for (copy, issued) in copies_in(*of).into_iter().zip(self.ring.copies()) {
+                if copy.guards() == issued.guards() && copy.limits() == issued.limits() {
+                    groups::drop_guards(copy)?;
+                }
             }
             self.step(*of)?;
         }

@@ -25,7 +25,7 @@ pub(super) struct Ring<'c, 'a> {
     /// The loops in program order, at least one.
     pub loops: Vec<OperationRef<'c, 'a>>,
     pub stages: i64,
-    /// The copies of the last loop, which has all guards.
+    /// The copies of the last loop, which has the guards of the last step.
     copies: Vec<CopyToSharedOp<'c, 'a>>,
     /// The memory of each copy, for all stages.
     memories: Vec<Value<'c, 'a>>,
@@ -106,6 +106,11 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
             copies,
             memories,
         })
+    }
+
+    /// The copies that are issued for the steps of all loops: those of the last one.
+    pub fn copies(&self) -> &[CopyToSharedOp<'c, 'a>] {
+        &self.copies
     }
 
     /// Returns the copies of a step into a stage. `step` is the number of the step, or of its tile, on which the copies depend.

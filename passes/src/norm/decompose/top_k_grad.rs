@@ -1,7 +1,7 @@
 //! `norm.top_k_grad`: scatters the gradients of the k values of a row to the elements that they were taken from.
 //!
-//! No access can depend on a value, so the scatter is a reduction: each element of the row sums over the k gradients, where one whose index
-//! is another element's counts as 0.
+//! Elements that no index names are written too, and one that several name gets the sum, neither of which `norm.scatter` does. So this is a
+//! reduction: each element of the row sums over the k gradients, where one whose index is another element's counts as 0.
 
 use melior::ir::OperationRef;
 use norma_dialects::norm::{ReduceKind, TopKGradOp};

@@ -2,7 +2,7 @@
 //!
 //! A result may overwrite an argument if no element is read after the point that writes it. That can be had if the compute that
 //! writes the result reads the argument only at the coordinates that it writes, if nothing that depends on what it reads there varies
-//! over other dims (over which CTAs may be spread), and if no later compute reads the argument. That no later loop reads an element
+//! over other dims or is written at points of other dims (over which CTAs may be spread), and if no later compute reads the argument. That no later loop reads an element
 //! that an earlier one has written is ensured where loop nests are derived ([`crate::kernel::nests`]).
 
 use std::collections::{BTreeSet, HashSet};
@@ -118,6 +118,14 @@ fn hazard<'c: 'a, 'a>(
     for op in &space.ops {
         if !op.operands().any(|operand| dependent.contains(&key(operand))) {
             continue;
+        }
+        if space
+            .access(*op)?
+            .is_some_and(|access| !access.dims().is_subset(&at))
+        {
+            return Ok(Some(
+                "what is read is written at points of dims that it is not indexed by",
+            ));
         }
         for result in op.results() {
             if !space.dims_of(result.into()).is_subset(&at) {

@@ -65,7 +65,7 @@ pub(super) fn of<'c: 'a, 'a>(
 }
 
 /// Checks that a program which makes such a result reads the argument only at the coordinates of the write, and that nothing that
-/// depends on what it reads varies over other dims: then a loop can write each element when it reads it for the last time.
+/// depends on what it reads varies over other dims or is written at points of other dims: then a loop can write each element when it reads it for the last time.
 pub(super) fn check<'c: 'a, 'a>(
     graph: &Graph<'c, 'a>,
     program: &Program<'c, 'a>,
@@ -87,7 +87,11 @@ pub(super) fn check<'c: 'a, 'a>(
             let is_wider = nodes.iter().any(|node| {
                 !graph.entry(*node).dims.is_subset(&at) && !graph.reachable([*node]).is_disjoint(&reads)
             });
-            if elsewhere || is_wider {
+            let is_spread = program.writes.iter().any(|other| {
+                let mut dims = other.at.iter().flat_map(|at| dims_of(*at));
+                dims.any(|dim| !at.contains(&dim)) && !graph.reachable([other.value.node]).is_disjoint(&reads)
+            });
+            if elsewhere || is_wider || is_spread {
                 return Err(Stop::Alias(alias.name.clone()));
             }
         }

@@ -3,8 +3,8 @@
 //! Dims `p` and `q`, adjacent in this order, can be merged if every access that uses either has them as the plain coordinates of two
 //! adjacent axes that can be joined, or has `p * extent(q) + q` as the coordinate of one axis, every reduction and scan has both or
 //! neither, nothing computes with their coordinates, and no guard is over them. The coordinate of the joined axis is
-//! `p * size(q's axis) + q`, so that size has to be q's extent: a read might otherwise use only a part of its buffer. A write needs no
-//! proof, as it covers its buffer.
+//! `p * size(q's axis) + q`, so that size has to be q's extent: an access might otherwise use only a part of its buffer. A write that covers
+//! its buffer needs no proof.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Access<'c> {
     pub(super) buffer: usize,
-    pub(super) is_write: bool,
+    /// Whether it is a write that reaches each element of its buffer: one that is not partial, and no scatter.
+    pub(super) covers_buffer: bool,
     /// One coordinate for each axis, over the dims that the kernel began with, and its scalars as symbols.
     pub(super) coordinates: Vec<AffineExpr<'c>>,
 }
@@ -92,7 +93,7 @@ impl<'c> Mergeable<'c> {
         if self
             .accesses
             .iter()
-            .any(|access| !access.is_write && self.leaves_gaps(access, q, &joined))
+            .any(|access| !access.covers_buffer && self.leaves_gaps(access, q, &joined))
         {
             return None;
         }
@@ -209,7 +210,7 @@ impl<'c> Mergeable<'c> {
         }
         let covers = |access: &&Access<'c>| {
             joined[access.buffer].is_some_and(|axis| {
-                access.is_write
+                access.covers_buffer
                     || self.is_size_of(outer, access.buffer, axis)
                         && self.is_size_of(inner, access.buffer, axis + 1)
             })

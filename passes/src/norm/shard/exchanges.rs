@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use melior::{
     Context,
-    ir::{Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType},
+    ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType},
 };
 use norma_dialects::norm::{ReadOp, ReduceOp, WriteOp};
 
@@ -116,6 +116,27 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.ranges_over(reduce, self.of_devices)
     }
 
+    /// Whether a state varies over some of `dims` alone, and whatever is written that depends on it is at points of all of them. At a dim
+    /// without points such a state is never read, so that nobody misses it where nothing of the exchange is written.
+    fn needs_only_at(&self, state: &Exchange<'c>, dims: &[usize]) -> bool {
+        let waits = |value| {
+            let reductions = self.space.waits_for(value);
+            state
+                .states
+                .iter()
+                .any(|(position, _)| reductions.contains(*position))
+        };
+        let is_at_all = |op: &OperationRef<'c, 'a>| match self.space.access(*op) {
+            Ok(Some(access)) if access.is_write && waits(access.value) => {
+                let at = access.dims();
+                dims.iter().all(|dim| at.contains(dim))
+            }
+            Ok(_) => true,
+            Err(_) => false,
+        };
+        state.dims.iter().all(|dim| dims.contains(dim)) && self.space.ops.iter().all(is_at_all)
+    }
+
     fn ranges_over(&self, reduce: ReduceOp<'c, 'a>, dim: Option<usize>) -> bool {
         dim.is_some_and(|dim| self.space.reduces_over(reduce, dim))
     }
@@ -201,7 +222,7 @@ pub(super) fn programs<'c: 'a, 'a>(
 }
 
 /// Groups the states of all programs into exchanges, in the order of their rounds. A state joins an exchange of the same compute, round and
-/// element type whose dims include its own.
+/// element type whose dims are its own, or include them and are dims of every result that needs the state.
 ///
 /// # Errors
 ///
@@ -216,7 +237,7 @@ pub(super) fn exchanges<'c: 'a, 'a>(
                 exchange.compute == compute
                     && exchange.round == state.round
                     && exchange.element == state.element
-                    && state.dims.iter().all(|dim| exchange.dims.contains(dim))
+                    && (state.dims == exchange.dims || program.needs_only_at(&state, &exchange.dims))
             };
             match exchanges.iter_mut().find(fits) {
                 Some(exchange) => exchange.states.append(&mut state.states),

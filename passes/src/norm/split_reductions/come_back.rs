@@ -4,6 +4,7 @@
 //! A row that is scaled by the result of its reduction can be written only once that result is known, and the CTAs that share the row
 //! know it only when all of them have ended. So the writes at the dim's points, and what they depend on, move to a kernel of their
 //! own. The original kernel keeps the reductions, and writes their results, one value for each point of the other dims, to scratch.
+//! A write over memory that the new kernel reads moves with it: the original kernel would overwrite what is still needed.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ use crate::{
     kernel::{
         positions::Positions,
         signature::{drop_dead, drop_unused},
-        space::{Space, is_write},
+        space::{Access, Space, is_write},
     },
     mlir::{builder::Builder, pass::PassError, types},
     norm::kernel_copy::copy_kernel,
@@ -31,8 +32,8 @@ pub(in crate::norm) enum Writes {
     All,
 }
 
-/// Takes writes that vary over `dim` out of the kernel, if any of them depends on reductions over it. Returns the kernel that they are
-/// in now; `None` if none does. Scratch has an element for each point of the dims that a value varies over and of the dims `also`.
+/// Takes writes that vary over `dim` out of the kernel, if any of them depends on reductions over it, and the writes over memory that
+/// these need. Returns the kernel that they are in now; `None` if none does. Scratch has an element for each point of the dims that a value varies over and of the dims `also`.
 pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     kernel: KernelOp<'c, 'a>,
     dim: usize,
@@ -50,7 +51,8 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     if writes.is_empty() {
         return Ok(None);
     }
-    let results = coming_back.stored_for(&writes);
+    let writes = coming_back.with_overwriting(writes)?;
+    let results = coming_back.slice_of(&writes).stored;
     let mut scratch = Vec::new();
     for (position, result) in &results {
         let value = Value::from(space.ops[*position].result(*result)?);
@@ -92,6 +94,15 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     Ok(Some(copy))
 }
 
+/// What the writes that are taken out depend on.
+struct Slice {
+    /// The values that go through scratch: those that are the same along the whole dim, if memory can hold their type. Each is the
+    /// position of an op and that of its result.
+    stored: BTreeSet<(usize, usize)>,
+    /// The positions of the ops that are computed again.
+    computed: Positions,
+}
+
 /// What comes back to a dim: results of reductions over it that are needed at its points.
 struct ComingBack<'s, 'c, 'a> {
     space: &'s Space<'c, 'a>,
@@ -126,9 +137,34 @@ impl<'c, 'a> ComingBack<'_, 'c, 'a> {
         writes
     }
 
-    /// The values that writes depend on and that go through scratch: those that are the same along the whole dim, if memory can hold
-    /// their type. Each is the position of an op and that of its result.
-    fn stored_for(&self, writes: &BTreeSet<usize>) -> BTreeSet<(usize, usize)> {
+    /// Adds to the writes that are taken out those over memory that they read, and over what those read in turn.
+    fn with_overwriting(&self, mut writes: BTreeSet<usize>) -> Result<BTreeSet<usize>, PassError<'c>> {
+        let aliases = self.space.aliases();
+        let accesses = self.space.accesses()?;
+        let position = |access: &Access<'c, 'a>| self.space.ops.iter().position(|op| *op == access.op);
+        loop {
+            let computed = self.slice_of(&writes).computed;
+            let is_read = |input: usize| {
+                let mut reads = accesses
+                    .iter()
+                    .filter(|access| !access.is_write && access.buffer == input);
+                reads.any(|read| position(read).is_some_and(|position| computed.contains(position)))
+            };
+            let overwrites = |access: &&Access<'c, 'a>| {
+                let mut aliases = aliases.iter();
+                access.is_write && aliases.any(|(output, input)| *output == access.buffer && is_read(*input))
+            };
+            let overwriting = accesses.iter().filter(overwrites).filter_map(position);
+            let before = writes.len();
+            writes.extend(overwriting.collect::<Vec<_>>());
+            if writes.len() == before {
+                return Ok(writes);
+            }
+        }
+    }
+
+    /// What writes depend on.
+    fn slice_of(&self, writes: &BTreeSet<usize>) -> Slice {
         let space = self.space;
         let is_stored = |value: Value<'c, 'a>| {
             self.waits(value)
@@ -153,6 +189,9 @@ impl<'c, 'a> ComingBack<'_, 'c, 'a> {
                 }
             }
         }
-        stored
+        Slice {
+            stored,
+            computed: seen,
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     kernel::{
         reductions,
         signature::{Kept, drop_dead, drop_unused},
-        space::{Space, is_write},
+        space::{Access, Space, is_write},
     },
     mlir::{
         builder::Builder,
@@ -102,7 +102,7 @@ pub(in crate::norm) fn leave<'c>(
     part: usize,
 ) -> PassResult<'c> {
     let space = Space::of(kernel)?;
-    for position in behind(&space, partials).iter().rev() {
+    for position in behind(&space, partials, part)?.iter().rev() {
         Builder::before(space.ops[*position]).erase(space.ops[*position]);
     }
     for partial in partials {
@@ -139,7 +139,7 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
     let copy = copy_kernel(&beside, kernel, &name)?;
     beside.remove_attribute(copy.op(), "schedule");
     let space = Space::of(copy)?;
-    let needed = behind(&space, partials);
+    let needed = behind(&space, partials, part)?;
     let is_others = |position: &usize| is_write(space.ops[*position]) && !needed.contains(position);
     for position in (0..space.ops.len()).filter(is_others) {
         beside.erase(space.ops[position]);
@@ -159,8 +159,14 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
     Ok((name, kept))
 }
 
-/// Positions of the ops that depend on one of the reductions, without these.
-fn behind(space: &Space<'_, '_>, partials: &[Partial<'_>]) -> BTreeSet<usize> {
+/// Positions of the ops that the kernel which combines the parts has in place of the one that leaves partial results: those that depend
+/// on one of the reductions, without these, and the writes of whole results over memory that is read. While one part has written such a
+/// result, others may still read, and so may the kernel that combines them.
+fn behind<'c>(
+    space: &Space<'c, '_>,
+    partials: &[Partial<'_>],
+    part: usize,
+) -> Result<BTreeSet<usize>, PassError<'c>> {
     let reductions = partials
         .iter()
         .map(|partial| partial.reduction)
@@ -177,5 +183,16 @@ fn behind(space: &Space<'_, '_>, partials: &[Partial<'_>]) -> BTreeSet<usize> {
             behind.insert(position);
         }
     }
-    behind
+    let aliases = space.aliases();
+    for (position, op) in space.ops.iter().enumerate() {
+        let is_over_input = |access: &Access<'_, '_>| {
+            let mut aliases = aliases.iter();
+            access.is_write && aliases.any(|(output, _)| *output == access.buffer)
+        };
+        let access = space.access(*op)?.filter(is_over_input);
+        if access.is_some_and(|access| !access.dims().contains(&part)) {
+            behind.insert(position);
+        }
+    }
+    Ok(behind)
 }

@@ -90,39 +90,10 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                  one split"
             )));
         }
-        if is_overwritten(space, dim)? {
-            return Err(Reason::unsupported(format!(
-                "a split of dim {dim}, behind which a kernel reads again what the first one may have written over; supported: \
-                 results that depend on all reductions over what is read at their place"
-            )));
-        }
         // In the kernel that leaves partial results, the parts of the split are a grid dim.
         factors[split].level = Level::Grid;
     }
     apply(space, &whole).map(|_| ())
-}
-
-/// Whether a buffer that is read again behind a reduction over `dim` may have been overwritten by a write that does not wait for
-/// this reduction.
-fn is_overwritten(space: &Space<'_, '_>, dim: usize) -> Result<bool, Reason> {
-    let aliases = space.aliases();
-    let accesses = space.accesses().map_err(Reason::wrong)?;
-    for crossing in space.crossings() {
-        let is_over = ReduceOp::from_op(space.ops[crossing.reduction])
-            .is_some_and(|reduce| space.reduces_over(reduce, dim));
-        let read = space.access(space.ops[crossing.read]).map_err(Reason::wrong)?;
-        let Some(read) = read.filter(|_| is_over) else {
-            continue;
-        };
-        let early = accesses
-            .iter()
-            .filter(|access| access.is_write && !space.waits_for(access.value).contains(crossing.reduction));
-        let mut overwritten = early.map(|write| (write.buffer, read.buffer));
-        if overwritten.any(|pair| aliases.contains(&pair)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Whether a reduction over `dim` depends on the result of another one over it with which it is not merged.
