@@ -35,7 +35,7 @@ use host::{HostFunction, Role};
 pub use conditions::SourceConditions;
 pub use definition::SourceDefinition;
 pub use kernel_form::KernelForms;
-pub use write::{is_whole, write_all};
+pub use write::{is_whole, retire_root, write_all};
 
 /// A bundle for one target, in memory.
 #[derive(Debug, Clone)]

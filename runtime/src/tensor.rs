@@ -123,9 +123,9 @@ impl From<Element> for DataType {
 }
 
 impl DataType {
-    /// Whether elements of this type may be read or written as `element`: a boolean is a byte of 0 or 1, so an `i8` may be
-    /// read from one.
-    pub fn is(self, element: Element) -> bool {
+    /// Whether elements of this type may be read as `element`: a boolean is a byte of 0 or 1, so an `i8` may be read from one. Results
+    /// are of the type itself, as other bytes are no booleans.
+    pub fn is_read_as(self, element: Element) -> bool {
         let bool_as_i8 = element == Element::I8 && self == DataType::from(Element::I1);
         self == DataType::from(element) || bool_as_i8
     }
@@ -243,9 +243,13 @@ mod tests {
     #[test]
     fn a_boolean_is_read_as_a_byte_but_not_the_other_way_around() {
         let (boolean, byte) = (DataType::from(Element::I1), DataType::from(Element::I8));
-        assert!(boolean.is(Element::I8) && byte.is(Element::I8) && boolean.is(Element::I1));
-        assert!(!byte.is(Element::I1));
-        assert!(!DataType { lanes: 2, ..byte }.is(Element::I8));
+        assert!(
+            boolean.is_read_as(Element::I8)
+                && byte.is_read_as(Element::I8)
+                && boolean.is_read_as(Element::I1)
+        );
+        assert!(!byte.is_read_as(Element::I1));
+        assert!(!DataType { lanes: 2, ..byte }.is_read_as(Element::I8));
     }
 
     #[test]

@@ -57,6 +57,29 @@ fn scalars_take_the_callers_value() {
 }
 
 #[test]
+fn booleans_are_read_as_bytes_and_not_written_as_bytes() {
+    let of_bytes = function(|function| {
+        for tensor in ["inputs", "outputs"] {
+            function[tensor][0]["dtype"] = "i8".into();
+        }
+    });
+    let of = |element| Tensor::dense(0, X, element, &[3, 64]);
+    let into = |element| Tensor::dense(0, Y, element, &[3]);
+    let stream = stream();
+    call(
+        &of_bytes,
+        &[&of(Element::I1), &into(Element::I8)],
+        &[],
+        stream.handle(),
+    )
+    .unwrap();
+    assert_eq!(
+        refusal(&of_bytes, &[&of(Element::I1), &into(Element::I1)], &[]),
+        "expected 'y' to be of type i8, got i1"
+    );
+}
+
+#[test]
 fn tensors_that_the_kernels_are_not_made_for_are_refused() {
     let scale = function(|_| ());
     let rows = Rows::new(3);

@@ -76,10 +76,12 @@ impl Kernels {
         Kernels::default()
     }
 
-    /// Adds a target, such as `sm_90a`.
+    /// Adds a target, such as `sm_90a`, unless it is there already.
     #[must_use]
     pub fn target(mut self, target: &str) -> Self {
-        self.targets.push(target.to_owned());
+        if !self.targets.iter().any(|known| known == target) {
+            self.targets.push(target.to_owned());
+        }
         self
     }
 
@@ -145,8 +147,9 @@ impl Kernels {
             fs::create_dir_all(parent).map_err(at(parent))?;
             fs::write(&file, bytes).map_err(at(&file))?;
         }
-        let mut text = out.join(stem);
-        text.set_extension("rs");
+        let mut name = stem.to_owned();
+        name.push(".rs");
+        let text = out.join(name);
         fs::write(&text, rust_module(&package, &files)).map_err(at(&text))
     }
 }

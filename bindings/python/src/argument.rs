@@ -35,7 +35,8 @@ impl Arguments {
     ///
     /// Without an explicit stream, the call goes to the current stream of the tensors' framework if DLPack's exchange API
     /// tells it, and otherwise to the default stream. Exporters that use `__dlpack__` are given the stream, so that it waits
-    /// for their pending work.
+    /// for their pending work. Tensors of the exchange API are not: an explicit stream that is not the framework's current one has to
+    /// wait for it before the call.
     ///
     /// # Errors
     /// An object is not a tensor, or the exception that its type raises.
@@ -44,7 +45,7 @@ impl Arguments {
         names: &[String],
         stream: Option<StreamHandle>,
     ) -> PyResult<Arguments> {
-        let mut list = Vec::with_capacity(objects.len());
+        let mut borrowed = Vec::with_capacity(objects.len());
         let (mut api, mut stream) = (None, stream);
         // Objects are seldom of more than one type, and looking up the API of a type is the most expensive step here.
         let mut known: Option<(*mut pyo3::ffi::PyTypeObject, Option<&'static ExchangeApi>)> = None;
@@ -55,11 +56,11 @@ impl Arguments {
                 _ => ExchangeApi::of(&object.get_type())?,
             };
             known = Some((kind, offered));
-            let borrowed = match offered {
+            let tensor = match offered {
                 Some(offered) => offered.borrow(object)?,
                 None => None,
             };
-            if let (Some(tensor), Some(offered)) = (borrowed, offered) {
+            if let (Some(tensor), Some(offered)) = (tensor, offered) {
                 if index == 0 {
                     api = Some(offered);
                 }
@@ -67,18 +68,25 @@ impl Arguments {
                     let current = offered.current_stream(object.py(), tensor.device)?;
                     stream = Some(StreamHandle::from_raw(current));
                 }
-                list.push(Argument { tensor, owned: None });
-                continue;
             }
-            let told = stream.unwrap_or(StreamHandle::DEFAULT);
-            let name = names.get(index).map_or("", String::as_str);
-            let owned = export(object, name, told)?;
-            list.push(Argument {
-                tensor: owned.tensor(),
-                owned: Some(owned),
-            });
+            borrowed.push(tensor);
         }
         let stream = stream.unwrap_or(StreamHandle::DEFAULT);
+        // All exporters are told the stream of the launch, which a later object may have decided.
+        let mut list = Vec::with_capacity(objects.len());
+        for (index, (object, tensor)) in objects.iter().zip(borrowed).enumerate() {
+            list.push(match tensor {
+                Some(tensor) => Argument { tensor, owned: None },
+                None => {
+                    let name = names.get(index).map_or("", String::as_str);
+                    let owned = export(object, name, stream)?;
+                    Argument {
+                        tensor: owned.tensor(),
+                        owned: Some(owned),
+                    }
+                }
+            });
+        }
         Ok(Arguments { list, stream, api })
     }
 }

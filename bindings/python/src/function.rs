@@ -294,6 +294,9 @@ impl Function {
     /// `allocator(shape, dtype, device)` for each; or new tensors of the first input's type, if its framework offers an
     /// allocator, as torch does. `stream` is a pointer or a framework's stream object; by default the kernels are launched on
     /// the current stream of the inputs' framework, or on the default stream if the framework does not tell its current one.
+    /// With another stream than the framework's current one, the caller orders the two, as for any kernel: `stream` has to wait for
+    /// what produces the inputs, and memory that is freed or allocated on the current stream has to outlast the launch. So `out` should
+    /// be given.
     #[pyo3(signature = (*inputs, out = None, stream = None, allocator = None, **named))]
     fn __call__<'py>(
         &self,
@@ -316,8 +319,8 @@ impl Function {
         self.check_writable(py, &written.list)?;
         let all = taken.list.iter().chain(&written.list);
         let tensors: Vec<&Tensor<'_>> = all.map(|argument| &argument.tensor).collect();
-        // SAFETY: the tensors are as their owners describe them; by DLPack, the owners guarantee that they are ordered on the
-        // stream.
+        // SAFETY: the tensors are as their owners describe them. Those that `__dlpack__` gave are ordered on the stream by their owners,
+        // and so are borrowed ones on their framework's current stream; of another stream the caller guarantees it.
         unsafe { self.enqueue(py, &tensors, &scalars, taken.stream) }?;
         match <[_; 1]>::try_from(outputs) {
             Ok([output]) => Ok(output),

@@ -334,7 +334,7 @@ def test_a_bundle_of_a_folder_that_is_used_comes_before_the_compiler(ahead_of_ti
     monkeypatch.setenv("NORMA_NORMAC", counting)
     runs = counted()
     norma.use_bundles(folder)
-    compiled()
+    assert compiled() is compiled()
     assert counted() == runs
 
 

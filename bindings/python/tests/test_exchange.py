@@ -37,6 +37,9 @@ def test_others_are_told_that_stream(scale, current_stream):
     y = StubTensor((3,))
     scale(BorrowedTensor((3, 64)), out=y)
     assert y.streams == [current_stream]
+    x = StubTensor((3, 64))
+    scale.launch_viewed(x, BorrowedTensor((3,)))
+    assert x.streams == [current_stream]
 
 
 def test_new_outputs_are_of_the_inputs_type(scale, launched):

@@ -45,6 +45,21 @@ pub fn write_all<'b>(root: &Path, bundles: impl ExactSizeIterator<Item = &'b Bun
     Ok(())
 }
 
+/// Removes the bundle in a folder whose targets have bundles in folders of their own: launchers would prefer it.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn retire_root(root: &Path) -> Result<()> {
+    if Manifest::load(root).is_err() {
+        return Ok(());
+    }
+    match retire(root) {
+        // Someone else who writes for another target has been faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        retired => retired.map_err(|error| failed(root, error)),
+    }
+}
+
 /// Removes a bundle from a folder, and the folder if nothing else is in it.
 fn retire(folder: &Path) -> io::Result<()> {
     let _locked = lock(folder)?;

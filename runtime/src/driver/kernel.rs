@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::api::{Handle, LaunchAttribute, LaunchConfig, TensorMapDescriptor};
 use super::device::Context;
-use super::{Current, Device, DriverError, StreamHandle};
+use super::{Current, Device, DriverError, RelaxedCapture, StreamHandle};
 
 const FUNCTION_MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
 const FUNCTION_PREFERRED_SHARED_CARVEOUT: c_int = 9;
@@ -51,6 +51,8 @@ impl Module {
 impl Drop for Module {
     fn drop(&mut self) {
         let Ok(api) = self.context.enter() else { return };
+        // As for memory: a capture would be invalidated.
+        let _relaxed = RelaxedCapture::enter(&api);
         // SAFETY: the module is this object's own, and kernels of it hold it.
         unsafe { (api.module_unload)(self.handle) };
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::api::Address;
 use super::device::Context;
-use super::{Device, DriverError, Stream};
+use super::{Device, DriverError, RelaxedCapture, Stream};
 
 /// An allocation of device memory.
 pub struct Buffer {
@@ -121,6 +121,8 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let Ok(api) = self.context.enter() else { return };
+        // Whoever captures, in whatever thread, does not expect that something else is freed meanwhile.
+        let _relaxed = RelaxedCapture::enter(&api);
         // SAFETY: the allocation is this buffer's own; freeing waits for work that uses it.
         unsafe { (api.free)(self.address) };
     }

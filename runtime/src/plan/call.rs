@@ -11,7 +11,7 @@ use super::tensors::TensorPlan;
 use super::{ArgumentPlan, KernelPlan, Plan, Slot, Values};
 use crate::driver::{Current, TensorMapDescriptor, TensorMapShape};
 use crate::error::CallError;
-use crate::tensor::{Scalar, Tensor};
+use crate::tensor::{DataType, Scalar, Tensor};
 
 /// The state of a call; it is reused by later calls for its buffers.
 #[derive(Default)]
@@ -137,7 +137,11 @@ impl Call {
         device: u32,
     ) -> Result<(), CallError> {
         let name = || plan.tensor_name(index);
-        if !tensor.dtype.is(planned.element) {
+        let is_of_type = match planned.is_output {
+            true => tensor.dtype == DataType::from(planned.element),
+            false => tensor.dtype.is_read_as(planned.element),
+        };
+        if !is_of_type {
             let (expected, got) = (planned.element, tensor.dtype.name());
             return refuse(format!(
                 "expected '{}' to be of type {expected}, got {got}",

@@ -19,7 +19,7 @@ pub(super) struct TensorPlan {
     pub(super) align: u64,
     pub(super) dims: Box<[DimPlan]>,
     indexed_in_32_bits: bool,
-    is_output: bool,
+    pub(super) is_output: bool,
 }
 
 /// A dim of a tensor: the values for its extent and stride, and the values that these must have.

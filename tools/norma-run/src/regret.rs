@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use norma_bundle::candidates::{Candidate, Candidates};
+use norma_bundle::candidates::Candidates;
 use norma_oracle::memory;
 use norma_runtime::{Bundle, Device, Driver};
 use serde::Serialize;
@@ -59,7 +59,12 @@ pub fn run(options: &Options) -> Result<Regret, Failure> {
     let folder = options.bundle.as_deref().unwrap_or(Path::new("."));
     let list = Candidates::load(folder)?;
     let device = Device::open(&Driver::open()?, options.device)?;
-    let bundle = Bundle::open(&folder.join(&list.chosen))?;
+    let open = |folder_of: &str| -> Result<Bundle, Failure> {
+        let mut bundle = Bundle::open(&folder.join(folder_of))?;
+        bundle.allow_ptx(options.allow_ptx);
+        Ok(bundle)
+    };
+    let bundle = open(&list.chosen)?;
     let problem = bind(bundle.select(&device)?.target, &options.run)?;
     let chosen = Loaded::new(&device, &bundle, &problem)?;
     let inputs = memory::inputs(&problem, options.run.fill, options.run.seed);
@@ -69,8 +74,8 @@ pub fn run(options: &Options) -> Result<Regret, Failure> {
     rotation.time(&device, &chosen)?;
     let mut timing = rotation.time(&device, &chosen)?;
 
-    let open = |candidate: &Candidate| Bundle::open(&folder.join(&candidate.folder));
-    let bundles = list.candidates.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let bundles = list.candidates.iter().map(|candidate| open(&candidate.folder));
+    let bundles = bundles.collect::<Result<Vec<_>, _>>()?;
     let bound = bundles
         .iter()
         .map(|bundle| bind(bundle.select(&device)?.target, &options.run));

@@ -14,6 +14,7 @@ use std::time::Instant;
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use norma_bundle::Manifest;
 use norma_command_line::output;
+use norma_compiler::bundle::retire_root;
 use norma_compiler::compile::{self, Input, Outcome};
 use norma_compiler::emit::Assemblies;
 use norma_compiler::timing::Timing;
@@ -101,6 +102,9 @@ fn make(unit: &Unit, folder: &Path, assemblies: &Assemblies, outcome: &mut Outco
     }
     let bundle = compile::bundle(input, &unit.options, assemblies, outcome)?;
     outcome.timing.measure("write", || bundle.write(folder))?;
+    if let Some(root) = folder.parent() {
+        retire_root(root)?;
+    }
     Ok(Made::Compiled)
 }
 

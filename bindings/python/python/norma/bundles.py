@@ -50,8 +50,8 @@ def use_bundles(folder: str | os.PathLike[str]) -> None:
     _searched.append(str(root))
 
 
-def find(request: Request) -> Bundle | None:
-    """The bundle of a request in the folders that are used; ``None`` if one of its targets is missing."""
+def find(request: Request) -> dict[str, Path] | None:
+    """The folder of each target of a request, of those that are used; ``None`` if one of its targets is missing."""
     text = hashlib.sha256(request.source.encode()).hexdigest()
     options = [f"--schedule={schedule}" for schedule in request.schedules]
     if request.by_size:
@@ -68,6 +68,11 @@ def find(request: Request) -> Bundle | None:
         if folder is None:
             return None
         folders[target] = folder
+    return folders
+
+
+def open_all(folders: dict[str, Path]) -> Bundle:
+    """The bundle of several targets, each in a folder of its own, or of one."""
     if len(folders) == 1:
         return Bundle.open(*folders.values())
     files = ((target, file) for target, folder in folders.items() for file in folder.iterdir() if file.is_file())

@@ -84,6 +84,8 @@ def _replace(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
+        # A temporary file is its owner's alone; an entry is for all who can read the folder.
+        os.chmod(unfinished, 0o644)
         os.replace(unfinished, path)
     except BaseException:
         with contextlib.suppress(OSError):

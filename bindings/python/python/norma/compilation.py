@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from norma import bundles, cache
@@ -105,27 +105,39 @@ def load(path: str | os.PathLike[str], *, ptx_fallback: bool = False) -> Bundle:
 
 def bundle_of(request: Request, name: str = "<source>") -> Bundle:
     """The bundle of a request; ``name`` identifies the program in messages."""
-    bundle = bundles.find(request)
-    if bundle is not None:
-        return bundle
+    folders = bundles.find(request)
+    if folders is not None:
+        return _kept(f"{request.key} in {folders}", lambda: bundles.open_all(folders))
     try:
         compiler = Compiler.find()
     except CompilerNotFoundError as error:
         # There is no compiler to make another one, so an entry of any compiler will do.
-        files = cache.find(request.key)
-        if files is not None:
-            return Bundle.from_files(files)
-        if places := bundles.searched():
-            raise CompilerNotFoundError(f"{error}; its bundle is not in {', '.join(places)} either") from error
-        raise
-    entry = _entry(request, compiler)
+        return _kept(f"{request.key} in {cache.folder()}", lambda: _cached(request, error))
+    return _kept(_entry(request, compiler), lambda: Bundle.from_files(files_of(request, compiler, name)))
+
+
+def _kept(entry: str, make: Callable[[], Bundle]) -> Bundle:
+    """The bundle that this process has of an entry, which one thread makes.
+
+    A program has one bundle, so that its functions last as long as the process: a captured graph refers to their kernels.
+    """
     bundle = _bundles.get(entry)
     if bundle is None:
         with _turns.setdefault(entry, threading.Lock()):
             bundle = _bundles.get(entry)
             if bundle is None:
-                bundle = _bundles[entry] = Bundle.from_files(files_of(request, compiler, name))
+                bundle = _bundles[entry] = make()
     return bundle
+
+
+def _cached(request: Request, error: CompilerNotFoundError) -> Bundle:
+    """The bundle of a request in the cache, or what is raised without it."""
+    files = cache.find(request.key)
+    if files is not None:
+        return Bundle.from_files(files)
+    if places := bundles.searched():
+        raise CompilerNotFoundError(f"{error}; its bundle is not in {', '.join(places)} either") from error
+    raise error
 
 
 def files_of(request: Request, compiler: Compiler, name: str = "<source>") -> dict[str, bytes]:
