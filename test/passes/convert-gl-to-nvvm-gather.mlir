@@ -65,6 +65,7 @@ module attributes {gpu.container_module} {
 
     // Elements that several threads hold are stored by one of them.
     // CHECK-LABEL: llvm.func @stored(
+    // CHECK-SAME: llvm.readonly}, %arg1: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias},
     // CHECK-COUNT-1: @$3 st.global.v2.b32
     // CHECK-NOT: st.global
     gpu.func @stored(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %i: index) kernel attributes {gl.num_warps = 1 : i64,
