@@ -1,6 +1,7 @@
 """Exceptions, by who can fix the cause.
 
-Every exception of Norma's own is an :class:`Error`. A call that raises one has launched nothing.
+Every exception of Norma's own is an :class:`Error`. A call that raises one has launched nothing, but for a :class:`DriverError`: the driver
+may refuse a later kernel of a function, for example one whose clusters do not fit the GPU.
 """
 
 

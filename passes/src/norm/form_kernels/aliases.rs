@@ -2,8 +2,9 @@
 //!
 //! A result may overwrite an argument if no element is read after the point that writes it. That can be had if the compute that
 //! writes the result reads the argument only at the coordinates that it writes, if nothing that depends on what it reads there varies
-//! over other dims or is written at points of other dims (over which CTAs may be spread), and if no later compute reads the argument. That no later loop reads an element
-//! that an earlier one has written is ensured where loop nests are derived ([`crate::kernel::nests`]).
+//! over other dims or is written at points of other dims (over which CTAs may be spread), and if no later compute reads the argument. That
+//! no later loop reads an element that an earlier one has written is ensured where loop nests are derived ([`crate::kernel::nests`]), and that
+//! no later kernel does where kernels are taken apart ([`crate::norm::split_reductions`]).
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -65,7 +65,8 @@ pub(super) fn of<'c: 'a, 'a>(
 }
 
 /// Checks that a program which makes such a result reads the argument only at the coordinates of the write, and that nothing that
-/// depends on what it reads varies over other dims or is written at points of other dims: then a loop can write each element when it reads it for the last time.
+/// depends on what it reads varies over other dims or is written at points of other dims: then a loop can write each element when it
+/// reads it for the last time.
 pub(super) fn check<'c: 'a, 'a>(
     graph: &Graph<'c, 'a>,
     program: &Program<'c, 'a>,
