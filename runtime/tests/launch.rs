@@ -75,7 +75,7 @@ fn booleans_are_read_as_bytes_and_not_written_as_bytes() {
     .unwrap();
     assert_eq!(
         refusal(&of_bytes, &[&of(Element::I1), &into(Element::I1)], &[]),
-        "expected 'y' to be of type i8, got i1"
+        "expected 'y' to be of type i8, got bool8"
     );
 }
 
