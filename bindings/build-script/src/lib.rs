@@ -147,9 +147,7 @@ impl Kernels {
             fs::create_dir_all(parent).map_err(at(parent))?;
             fs::write(&file, bytes).map_err(at(&file))?;
         }
-        let mut name = stem.to_owned();
-        name.push(".rs");
-        let text = out.join(name);
+        let text = out.join(stem).with_added_extension("rs");
         fs::write(&text, rust_module(&package, &files)).map_err(at(&text))
     }
 }

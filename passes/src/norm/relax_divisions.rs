@@ -46,10 +46,9 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormRelaxDi
             if !types::is_f32(result.r#type()) {
                 continue;
             }
-            if few.is_subset(&many) && few != many {
-                if is_for_each_element(&space, &many) || !is_written(result) {
-                    hoisted.push(*division);
-                }
+            let is_result_of_row = !is_for_each_element(&space, &many) && is_written(result);
+            if few.is_subset(&many) && few != many && !is_result_of_row {
+                hoisted.push(*division);
             } else if is_for_each_element(&space, &many.union(&few).copied().collect()) && is_rounded(result)
             {
                 approximated.push(*division);

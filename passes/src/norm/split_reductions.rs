@@ -130,15 +130,10 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         (&factors[..self.factor], &factors[self.factor + 1..])
     }
 
-    /// Positions of the reductions over the dim.
-    fn reductions(&self, space: &Space<'c, 'a>) -> Vec<usize> {
-        space.reductions_over(self.dim)
-    }
-
     fn apply(self, made: &mut Made<'c, 'a>) -> PassResult<'c> {
         let location = self.kernel.op().location();
         let space = Space::of(self.kernel)?;
-        if self.reductions(&space).is_empty() {
+        if space.reductions_over(self.dim).is_empty() {
             let message = format!(
                 "expected a reduction over dim {}, which the schedule splits",
                 self.dim

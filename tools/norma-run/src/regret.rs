@@ -59,8 +59,8 @@ pub fn run(options: &Options) -> Result<Regret, Failure> {
     let folder = options.bundle.as_deref().unwrap_or(Path::new("."));
     let list = Candidates::load(folder)?;
     let device = Device::open(&Driver::open()?, options.device)?;
-    let open = |folder_of: &str| -> Result<Bundle, Failure> {
-        let mut bundle = Bundle::open(&folder.join(folder_of))?;
+    let open = |name: &str| -> Result<Bundle, Failure> {
+        let mut bundle = Bundle::open(&folder.join(name))?;
         bundle.allow_ptx(options.allow_ptx);
         Ok(bundle)
     };

@@ -4,13 +4,12 @@ A bundle's manifest records the text it was compiled from, and the options, so a
 :func:`norma.torch.prebuild`, the output of a catalog, or a bundle of one program.
 """
 
-import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 
+from norma import cache
 from norma._runtime import Bundle
 from norma.compiler import Request
 from norma.errors import BundleError
@@ -88,16 +87,7 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
     """Writes the files of a bundle for one target, the manifest last, so that a reader finds a whole bundle or none."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in sorted(files.items(), key=lambda file: file[0] == _MANIFEST):
-        handle, unfinished = tempfile.mkstemp(dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(unfinished, 0o644)
-            os.replace(unfinished, folder / name)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(unfinished)
-            raise
+        cache.replace(folder / name, content)
 
 
 def _origin(path: Path) -> _Origin | None:

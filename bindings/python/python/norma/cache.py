@@ -70,7 +70,7 @@ def write(entry: str, files: dict[str, bytes]) -> None:
     try:
         place.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(place)
-        _replace(place / (entry + _SUFFIX), hashlib.sha256(content).digest() + content)
+        replace(place / (entry + _SUFFIX), hashlib.sha256(content).digest() + content)
     except OSError as error:
         warnings.warn(
             f"cannot keep what was compiled in '{place}', which NORMA_CACHE_DIR may name: {error.strerror}",
@@ -79,7 +79,8 @@ def write(entry: str, files: dict[str, bytes]) -> None:
         )
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes) -> None:
+    """Writes a file that others may read meanwhile, who find all of it or what was there before."""
     handle, unfinished = tempfile.mkstemp(suffix=_UNFINISHED, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

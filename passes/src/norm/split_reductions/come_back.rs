@@ -33,7 +33,8 @@ pub(in crate::norm) enum Writes {
 }
 
 /// Takes writes that vary over `dim` out of the kernel, if any of them depends on reductions over it, and the writes over memory that
-/// these need. Returns the kernel that they are in now; `None` if none does. Scratch has an element for each point of the dims that a value varies over and of the dims `also`.
+/// these need. Returns the kernel that they are in now; `None` if none does. Scratch has an element for each point of the dims that a
+/// value varies over and of the dims `also`.
 pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     kernel: KernelOp<'c, 'a>,
     dim: usize,
@@ -51,8 +52,8 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     if writes.is_empty() {
         return Ok(None);
     }
-    let writes = coming_back.with_overwriting(writes)?;
-    let results = coming_back.slice_of(&writes).stored;
+    let (writes, slice) = coming_back.with_overwriting(writes)?;
+    let results = slice.stored;
     let mut scratch = Vec::new();
     for (position, result) in &results {
         let value = Value::from(space.ops[*position].result(*result)?);
@@ -137,28 +138,31 @@ impl<'c, 'a> ComingBack<'_, 'c, 'a> {
         writes
     }
 
-    /// Adds to the writes that are taken out those over memory that they read, and over what those read in turn.
-    fn with_overwriting(&self, mut writes: BTreeSet<usize>) -> Result<BTreeSet<usize>, PassError<'c>> {
-        let aliases = self.space.aliases();
-        let accesses = self.space.accesses()?;
-        let position = |access: &Access<'c, 'a>| self.space.ops.iter().position(|op| *op == access.op);
+    /// Adds to the writes that are taken out those over memory that they read, and over what those read in turn. Returns them, and what
+    /// they depend on.
+    fn with_overwriting(
+        &self,
+        mut writes: BTreeSet<usize>,
+    ) -> Result<(BTreeSet<usize>, Slice), PassError<'c>> {
+        let space = self.space;
+        let aliases = space.aliases();
         loop {
-            let computed = self.slice_of(&writes).computed;
-            let is_read = |input: usize| {
-                let mut reads = accesses
-                    .iter()
-                    .filter(|access| !access.is_write && access.buffer == input);
-                reads.any(|read| position(read).is_some_and(|position| computed.contains(position)))
-            };
-            let overwrites = |access: &&Access<'c, 'a>| {
+            let slice = self.slice_of(&writes);
+            let mut read = BTreeSet::new();
+            for position in slice.computed.iter() {
+                read.extend(space.access(space.ops[position])?.map(|access| access.buffer));
+            }
+            let overwrites = |access: &Access<'c, 'a>| {
                 let mut aliases = aliases.iter();
-                access.is_write && aliases.any(|(output, input)| *output == access.buffer && is_read(*input))
+                access.is_write
+                    && aliases.any(|(output, input)| *output == access.buffer && read.contains(input))
             };
-            let overwriting = accesses.iter().filter(overwrites).filter_map(position);
             let before = writes.len();
-            writes.extend(overwriting.collect::<Vec<_>>());
+            for (position, op) in space.ops.iter().enumerate() {
+                writes.extend(space.access(*op)?.filter(overwrites).map(|_| position));
+            }
             if writes.len() == before {
-                return Ok(writes);
+                return Ok((writes, slice));
             }
         }
     }

@@ -62,10 +62,11 @@ impl<'a> Kernel<'a> {
 pub(super) fn cost(candidate: &Candidate<'_>) -> Cost {
     let ideal = candidate.ideal_us();
     let percent = |loss: f64| ideal * loss / 100.0;
-    let mut losses = terms(candidate)
+    let is_short = short_launches::is_short(candidate);
+    let mut losses = terms(is_short)
         .map(|term| (term.name, percent((term.of)(candidate))))
         .collect::<Vec<_>>();
-    match short_launches::is_short(candidate) {
+    match is_short {
         true => {
             losses.extend(short_launches::waits_us(candidate));
             losses.push(("instructions", short_launches::instructions_us(candidate)));
@@ -90,9 +91,10 @@ pub(super) fn cost(candidate: &Candidate<'_>) -> Cost {
 pub(super) fn bound(candidate: &Candidate<'_>) -> f64 {
     let ideal = candidate.ideal_us();
     let percent = |loss: f64| ideal * loss / 100.0;
-    let quick = terms(candidate).filter(|term| !term.needs_sectors);
+    let is_short = short_launches::is_short(candidate);
+    let quick = terms(is_short).filter(|term| !term.needs_sectors);
     let quick = quick.map(|term| percent((term.of)(candidate)));
-    let waits = match short_launches::is_short(candidate) {
+    let waits = match is_short {
         true => short_launches::waits_us(candidate).to_vec(),
         false => Vec::new(),
     };
@@ -101,9 +103,8 @@ pub(super) fn bound(candidate: &Candidate<'_>) -> f64 {
     ideal + quick.chain(waits).chain([kernel + percent(scratch)]).sum::<f64>()
 }
 
-/// The terms that are shares of the copy's time, of a candidate.
-fn terms(candidate: &Candidate<'_>) -> impl Iterator<Item = &'static Term> {
-    let is_short = short_launches::is_short(candidate);
+/// The terms that are shares of the copy's time, of a launch that is short or not.
+fn terms(is_short: bool) -> impl Iterator<Item = &'static Term> {
     TERMS
         .iter()
         .filter(move |term| !(is_short && term.is_of_throughput))

@@ -29,8 +29,8 @@ def prebuild(folder: str | os.PathLike[str], targets: str | Sequence[str]) -> It
     Tensors of that device have no memory: the results are of the right shapes and types, and nothing runs. A whole model can be called,
     with :func:`replace` where it uses torch's functions. Forward calls build their kernels with and without gradients; kernels of a
     backward are built by calling it. The kernels serve eager mode, ``torch.compile`` and CUDA graphs, and any number of rows. Bundles
-    that the folder has are replaced. The context applies to calls of its thread;
-    meanwhile no other thread may call the functions here on tensors of that device.
+    that the folder has are replaced. The context applies to calls of its thread; meanwhile no other thread may call the functions here
+    on tensors of that device.
 
     Raises:
         CompilerNotFoundError: there is no compiler.
