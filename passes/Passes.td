@@ -780,7 +780,7 @@ def NormSelectSchedule : RustPass<"norm-select-schedule", "builtin.module"> {
     per element) and the target's facts (registers, threads, SMs, caches,
     bandwidth), and the schedule with the least expected time is taken.
     `norm.choice` then records it, and how many CTAs an SM should hold.
-    `docs/schedule.md` explains the model, with the measurements behind it. A
+    `docs/schedule/cost-model.md` explains the model, with the measurements behind it. A
     schedule that the user gives for some sizes, or that is chosen for few points,
     becomes an alternative of the kernel.
 

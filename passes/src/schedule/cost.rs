@@ -1,7 +1,7 @@
 //! The expected time of a schedule, in microseconds: the time that a copy of the kernel's bytes takes (the memory roofline), and
 //! the losses against it.
 //!
-//! Each term is a known loss, fitted to measurements on an H200; docs/schedule.md has the figures and what is left out. Only
+//! Each term is a known loss, fitted to measurements on an H200; docs/schedule/cost-model.md has the figures and what is left out. Only
 //! differences between candidates for the same kernel mean anything.
 //!
 //! Each file holds the terms of one concern. A term is a function of the [`Candidate`] and returns a loss in per cent of the copy's
