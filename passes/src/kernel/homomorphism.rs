@@ -11,7 +11,9 @@
 //! depends on it. Then the second reduction is a sum and
 //!
 //! - its operand is `exp(k (u - v) + a) b`, behind a maximum with positive `k` or a minimum with negative `k`, where `a` and `b` do not
-//!   depend on `v`: replacing `v` by another reference `w` multiplies the sum by `exp(k (v - w))`; or
+//!   depend on `v`: replacing `v` by another reference `w` multiplies the sum by `exp(k (v - w))`. The exponent must not overflow for a
+//!   partial reference where it does not for the final one, so `a` is the same for all points that are reduced together (the largest `u`
+//!   makes `a` an exponent of either), and `v` moves by as much as the extremum, or by less; or
 //! - its operand is `k (u - v)^2`, behind a sum: for `n` points of mean `m` the sum of squares around `v` is the sum of squares around `m`
 //!   plus `n (m - v)^2` (Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
 //!
@@ -24,7 +26,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use class::{Class, is_exponential, product, sum};
+use class::{Class, Rest, is_exponential, product, sum};
 use melior::ir::{
     OperationRef, Value, ValueLike,
     attribute::{FloatAttribute, IntegerAttribute},
@@ -187,13 +189,21 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         let Class::Of(dependence) = self.class(term, &mut search, DEPTH)? else {
             return None;
         };
+        let reference = search.reference?;
         let fits = match dependence {
             Dependence::Exponential { rate, .. } => {
-                (self.kind == ReduceKind::Max && rate > 0.0) || (self.kind == ReduceKind::Min && rate < 0.0)
+                let falls = match self.kind {
+                    ReduceKind::Max => rate > 0.0,
+                    ReduceKind::Min => rate < 0.0,
+                    _ => false,
+                };
+                falls && self.moves_with_extremum(reference, DEPTH)
             }
             Dependence::Squares { .. } => self.kind == ReduceKind::Add,
         };
-        let reference = search.reference.filter(|_| fits)?;
+        if !fits {
+            return None;
+        }
         let can_follow =
             self.has_types_of(dependence, reference, term) && !self.waits_beside(term, reference);
         can_follow.then_some(Follower {
@@ -238,6 +248,32 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         false
     }
 
+    /// Whether a reference moves by as much as the extremum, or by less. Then the exponent of the extremum itself is largest for the final
+    /// one, and no exponent overflows for a partial one alone. A `select` is taken to replace an extremum that stands for no element (an
+    /// infinity) by another value.
+    fn moves_with_extremum(&self, reference: Value<'c, 'a>, depth: usize) -> bool {
+        let Some((position, depth)) = self.space.definition(reference).zip(depth.checked_sub(1)) else {
+            return false;
+        };
+        let op = self.space.ops[position];
+        if position == self.lead {
+            return true;
+        }
+        let moves = |index: usize| op.operand(index).is_ok_and(|value| self.moves_with_extremum(value, depth));
+        let stays = |index: usize| op.operand(index).is_ok_and(|value| !self.waits(value));
+        let moves_or_stays = |index: usize| moves(index) || stays(index);
+        match op_name(op) {
+            "arith.extf" => moves(0),
+            "arith.subf" => moves(0) && stays(1),
+            "arith.addf" => (moves(0) && stays(1)) || (stays(0) && moves(1)),
+            "arith.maximumf" | "arith.maxnumf" | "arith.minimumf" | "arith.minnumf" => {
+                moves_or_stays(0) && moves_or_stays(1)
+            }
+            "arith.select" => moves_or_stays(1) && moves_or_stays(2),
+            _ => false,
+        }
+    }
+
     /// Whether the types allow partial results to be combined: a partial extremum may have to be widened to stand for the reference, and
     /// the number of elements of a sum of squares needs a float of at least 32 bits.
     fn has_types_of(&self, dependence: Dependence, reference: Value<'c, 'a>, term: Value<'c, 'a>) -> bool {
@@ -263,13 +299,19 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         class
     }
 
+    /// The class of a value that does not depend on the reference.
+    fn free(&self, value: Value<'c, 'a>) -> Class {
+        let is_uniform = self.space.dims_of(value).is_disjoint(&self.over);
+        Class::free(if is_uniform { Rest::Uniform } else { Rest::PerPoint })
+    }
+
     /// Computes [`Self::class`] from the classes of the operands.
     fn derive(&self, value: Value<'c, 'a>, search: &mut Search<'c, 'a>, depth: usize) -> Option<Class> {
         if narrow(self.space, value) == self.source {
             return Some(Class::Linear {
                 of_u: 1.0,
                 of_v: 0.0,
-                rest: false,
+                rest: Rest::Zero,
             });
         }
         if self.space.dims_of(value).is_disjoint(&self.over) && self.waits(value) {
@@ -277,11 +319,11 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
             return (first == value).then_some(Class::Linear {
                 of_u: 0.0,
                 of_v: 1.0,
-                rest: false,
+                rest: Rest::Zero,
             });
         }
         let Some(position) = self.space.definition(value) else {
-            return Some(Class::FREE);
+            return Some(self.free(value));
         };
         let op = self.space.ops[position];
         let waits = self.waits(value);
@@ -307,7 +349,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
                     Some(factor) => Some(dividend.scaled(1.0 / factor)),
                     None if divisor.is_free() => match dividend {
                         Class::Of(Dependence::Exponential { .. }) => Some(dividend),
-                        _ => dividend.is_free().then_some(Class::FREE),
+                        _ => dividend.is_free().then_some(self.free(value)),
                     },
                     None => None,
                 }
@@ -319,17 +361,17 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
                     (one, _) if zero[1] && is_exponential(one) => Some(one),
                     (_, other) if zero[0] && is_exponential(other) => Some(other),
                     (one, other) if one == other && is_exponential(one) => Some(one),
-                    (one, other) => (one.is_free() && other.is_free()).then_some(Class::FREE),
+                    (one, other) => (one.is_free() && other.is_free()).then_some(self.free(value)),
                 }
             }
-            _ if !waits => Some(Class::FREE),
+            _ if !waits => Some(self.free(value)),
             name => {
-                let rate = operand(0)?.difference(true)?;
+                let rate = operand(0)?.difference(Rest::Uniform)?;
                 let base = Base::of(name)?;
                 Some(Class::Of(Dependence::Exponential { base, rate }))
             }
         }
-        .or_else(|| (!waits).then_some(Class::FREE))
+        .or_else(|| (!waits).then(|| self.free(value)))
     }
 }
 

@@ -2,34 +2,44 @@
 
 use super::Dependence;
 
+/// The term of a sum that depends neither on the reference nor on the reduced operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rest {
+    /// There is none.
+    Zero,
+    /// One value for all points that are reduced together.
+    Uniform,
+    /// A value for each point.
+    PerPoint,
+}
+
 /// How a value depends on the reference `v` and on the reduced operand `u`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Class {
-    /// `of_u * u + of_v * v`, plus a term that depends on neither if `rest`.
-    Linear { of_u: f64, of_v: f64, rest: bool },
+    /// `of_u * u + of_v * v`, plus the rest.
+    Linear { of_u: f64, of_v: f64, rest: Rest },
     /// A nonlinear dependence, see [`Dependence`].
     Of(Dependence),
 }
 
 impl Class {
-    /// A value that does not depend on the reference and is not known to be a multiple of `u`.
-    pub(super) const FREE: Self = Self::Linear {
-        of_u: 0.0,
-        of_v: 0.0,
-        rest: true,
-    };
+    /// A value that depends neither on the reference nor, as far as is known, linearly on `u`.
+    pub(super) fn free(rest: Rest) -> Self {
+        Self::Linear {
+            of_u: 0.0,
+            of_v: 0.0,
+            rest,
+        }
+    }
 
     pub(super) fn is_free(self) -> bool {
         matches!(self, Self::Linear { of_v: 0.0, .. })
     }
 
-    /// The `k` of a value of the form `k (u - v)` with `k` other than 0, plus a term that depends on neither if `with_rest`; `None` for
-    /// other values.
-    pub(super) fn difference(self, with_rest: bool) -> Option<f64> {
+    /// The `k` of a value of the form `k (u - v)` with `k` other than 0, plus a rest of at most `up_to`; `None` for other values.
+    pub(super) fn difference(self, up_to: Rest) -> Option<f64> {
         match self {
-            Self::Linear { of_u, of_v, rest } if of_u == -of_v && of_v != 0.0 && (with_rest || !rest) => {
-                Some(of_u)
-            }
+            Self::Linear { of_u, of_v, rest } if of_u == -of_v && of_v != 0.0 && rest <= up_to => Some(of_u),
             _ => None,
         }
     }
@@ -65,7 +75,7 @@ pub(super) fn sum(one: Class, other: Class) -> Option<Class> {
         ) => Some(Class::Linear {
             of_u: of_u + other_u,
             of_v: of_v + other_v,
-            rest: rest || other_rest,
+            rest: rest.max(other_rest),
         }),
         (one, other) => (one == other && is_exponential(one)).then_some(one),
     }
@@ -86,9 +96,9 @@ pub(super) fn product(one: Class, other: Class, is_square: bool) -> Option<Class
             base,
             rate: rate + other_rate,
         })),
-        (one, other) if one.is_free() && other.is_free() => Some(Class::FREE),
+        (one, other) if one.is_free() && other.is_free() => Some(Class::free(Rest::PerPoint)),
         (one, _) if is_square => {
-            let difference = one.difference(false)?;
+            let difference = one.difference(Rest::Zero)?;
             let factor = difference * difference;
             Some(Class::Of(Dependence::Squares { factor }))
         }

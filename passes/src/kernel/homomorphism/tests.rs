@@ -53,10 +53,33 @@ fn an_exponential_of_another_element_does_not() {
     assert_eq!(dependence("max", terms), None);
 }
 
+/// `exp(-100 - max(-100) + 95)` of a part overflows; with a maximum of 0 of all parts the term is small.
 #[test]
-fn a_reference_may_be_any_function_of_the_extremum() {
-    let terms = "%c = arith.maximumf %m, %zero : f32  %d = arith.subf %u, %c : f32  %t = math.exp %d : f32";
-    assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
+fn an_exponential_times_a_growth_of_each_element_does_not() {
+    let shifted =
+        "%d = arith.subf %u, %m : f32  %e = arith.addf %d, %w : f32  %t = math.exp %e : f32";
+    assert_eq!(dependence("max", shifted), None);
+    let squared = "%d = arith.subf %u, %m : f32  %q = arith.mulf %w, %w : f32  %e = arith.subf %d, %q : f32
+                   %t = math.exp %e : f32";
+    assert_eq!(dependence("max", squared), None);
+    let uniform = "%d = arith.subf %u, %m : f32  %e = arith.addf %d, %two : f32  %t = math.exp %e : f32";
+    assert_eq!(dependence("max", uniform), exponential(Base::E, 1.0));
+}
+
+#[test]
+fn a_reference_moves_by_as_much_as_the_extremum_or_by_less() {
+    let behind = |reference: &str| {
+        let terms = format!("{reference}  %d = arith.subf %u, %c : f32  %t = math.exp %d : f32");
+        dependence("max", &terms)
+    };
+    let merges = exponential(Base::E, 1.0);
+    assert_eq!(behind("%c = arith.maximumf %m, %zero : f32"), merges);
+    assert_eq!(behind("%c = arith.addf %two, %m : f32"), merges);
+    let is_none = "%inf = arith.constant 0xFF800000 : f32  %i = arith.cmpf oeq, %m, %inf : f32";
+    assert_eq!(behind(&format!("{is_none}  %c = arith.select %i, %zero, %m : f32")), merges);
+    assert_eq!(behind("%c = arith.minimumf %m, %zero : f32"), merges);
+    assert_eq!(behind("%c = arith.mulf %m, %m : f32"), None);
+    assert_eq!(behind("%c = arith.subf %zero, %m : f32"), None);
 }
 
 #[test]
