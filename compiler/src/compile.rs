@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::thread::{self, ScopedJoinHandle};
 
 use melior::Context;
 use melior::ir::attribute::DenseI32ArrayAttribute;
@@ -147,26 +148,83 @@ fn assembled(
     outcome: &mut Outcome,
     disappointing: &RefCell<Vec<Assembled>>,
 ) -> Result<Bundle> {
-    let mut bundle = assemble_bundle(input, options, outcome, |op, name, timing| {
-        let ptx = generate(Start::Module(op), &name, Level::Ptx, options, timing)?;
-        let cubin = timing.measure("assemble", || assemblies.assemble(&ptx, &name, options))?;
-        let missed = walk::named(op, "llvm.func")
-            .into_iter()
-            .filter_map(|kernel| missed(kernel, &cubin, options.target));
-        disappointing.borrow_mut().extend(missed);
-        Ok(Emitted {
-            module: name,
-            cubin: Some(cubin),
-            text: options.keep_nvvm.then(|| located_text(op)).transpose()?,
-            ptx: options.keep_ptx.then_some(ptx),
-            expected_registers: expected_registers(op),
-        })
+    let mut bundle = assemble_bundle(input, options, outcome, |modules, timing| {
+        let mut emitted = Vec::new();
+        for (op, ptx, cubin) in machine_code(modules, options, assemblies, timing)? {
+            let missed = walk::named(*op, "llvm.func")
+                .into_iter()
+                .filter_map(|kernel| missed(kernel, &cubin, options.target));
+            disappointing.borrow_mut().extend(missed);
+            emitted.push(Emitted {
+                module: symbol(*op)?,
+                cubin: Some(cubin),
+                text: options.keep_nvvm.then(|| located_text(*op)).transpose()?,
+                ptx: options.keep_ptx.then_some(ptx),
+                expected_registers: expected_registers(*op),
+            });
+        }
+        Ok(emitted)
     })?;
     let provenance = provenance::of(input, options)?;
     for function in &mut bundle.manifest.functions {
         function.provenance = Some(provenance.clone());
     }
     Ok(bundle)
+}
+
+/// Generates the PTX of each module and assembles it. While the PTX of one is generated, which takes about as long, other threads assemble
+/// those before it; the last one is assembled by this thread.
+fn machine_code<'m, 'c, 'a>(
+    modules: &'m [OperationRef<'c, 'a>],
+    options: &CompileOptions,
+    assemblies: &Assemblies,
+    timing: &mut Timing,
+) -> Result<Vec<(&'m OperationRef<'c, 'a>, String, Cubin)>> {
+    let assemble = |ptx: String, name: &str| {
+        let mut timing = Timing::default();
+        let cubin = timing.measure("assemble", || assemblies.assemble(&ptx, name, options));
+        (ptx, cubin, timing)
+    };
+    thread::scope(|scope| {
+        let mut started = Vec::new();
+        for (number, op) in modules.iter().enumerate() {
+            let name = symbol(*op)?;
+            let ptx = generate(Start::Module(*op), &name, Level::Ptx, options, timing)?;
+            let is_last = number + 1 == modules.len();
+            started.push(match is_last {
+                true => Started::Ended(assemble(ptx, &name)),
+                false => Started::Runs(scope.spawn(move || assemble(ptx, &name))),
+            });
+        }
+        let ended = modules.iter().zip(started).map(|(op, started)| {
+            let (ptx, cubin, spent) = started.join()?;
+            timing.merge(&spent);
+            Ok((op, ptx, cubin?))
+        });
+        ended.collect()
+    })
+}
+
+/// The PTX of a module, its cubin, and the time that took.
+type AssembledText = (String, Result<Cubin>, Timing);
+
+/// The assembly of a module.
+enum Started<'scope> {
+    /// By another thread.
+    Runs(ScopedJoinHandle<'scope, AssembledText>),
+    /// By this thread.
+    Ended(AssembledText),
+}
+
+impl Started<'_> {
+    fn join(self) -> Result<AssembledText> {
+        match self {
+            Self::Runs(thread) => thread
+                .join()
+                .map_err(|_| Error::internal("a thread that assembled PTX panicked")),
+            Self::Ended(text) => Ok(text),
+        }
+    }
 }
 
 /// By kernel with a chosen schedule, how many registers of a thread the choice expected.
@@ -215,23 +273,26 @@ fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assemb
 ///
 /// As [`bundle`].
 pub fn lowered(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
-    assemble_bundle(input, options, outcome, |op, name, _| {
-        Ok(Emitted {
-            module: name,
-            cubin: None,
-            text: Some(located_text(op)?),
-            ptx: None,
-            expected_registers: expected_registers(op),
-        })
+    assemble_bundle(input, options, outcome, |modules, _| {
+        let emitted = modules.iter().map(|op| {
+            Ok(Emitted {
+                module: symbol(*op)?,
+                cubin: None,
+                text: Some(located_text(*op)?),
+                ptx: None,
+                expected_registers: expected_registers(*op),
+            })
+        });
+        emitted.collect()
     })
 }
 
-/// Lowers the input to level `nvvm`, calls `emit` on each `gpu.module`, and describes the result.
+/// Lowers the input to level `nvvm`, calls `emit` on its `gpu.module`s, and describes the result.
 fn assemble_bundle(
     input: Input,
     options: &CompileOptions,
     outcome: &mut Outcome,
-    emit: impl Fn(OperationRef, String, &mut Timing) -> Result<Emitted>,
+    emit: impl FnOnce(&[OperationRef], &mut Timing) -> Result<Vec<Emitted>>,
 ) -> Result<Bundle> {
     if !options.from.is_mlir() {
         return Err(Error::user(format!(
@@ -274,11 +335,7 @@ fn assemble_bundle(
         let forms = KernelForms::collect(module)?;
         run_passes(module, kernel_level, Level::Nvvm, options, timing)?;
 
-        let mut emitted = Vec::new();
-        for gpu_module in gpu_modules(module, input.name)? {
-            let name = symbol(gpu_module)?;
-            emitted.push(emit(gpu_module, name, timing)?);
-        }
+        let emitted = emit(&gpu_modules(module, input.name)?, timing)?;
         timing.measure("manifest", || {
             bundle::assemble(
                 module,

@@ -20,11 +20,17 @@ def Gl_Tile : AnyTypeOf<[AnyStaticShapeTensor], "tile: a ranked tensor of static
 def Gl_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
 def Gl_Counter : MemRefRankOf<[I64], [1]>;
 
+/// An operand through which an op reads, writes, or reads and writes global memory: a buffer, a counter or a tensor map. Passes ask
+/// `gl::global_effects`, which is generated from these.
+class Gl_Reads<TypeConstraint type> : Arg<type, "", [MemRead]>;
+class Gl_Writes<TypeConstraint type> : Arg<type, "", [MemWrite]>;
+class Gl_Updates<TypeConstraint type> : Arg<type, "", [MemRead, MemWrite]>;
+
 //===----------------------------------------------------------------------===//
 // Global memory
 //===----------------------------------------------------------------------===//
 
-def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments]> {
   let summary = "Loads a tile from global memory";
   let description = [{
     Element `t` of the tile is the buffer's element at `access(indices..., t...)`, an affine map whose dims are the scalar
@@ -58,7 +64,7 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
     ```
   }];
   let arguments = (ins
-    AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Optional<Gl_Scalar>:$other,
+    Gl_Reads<AnyMemRef>:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Optional<Gl_Scalar>:$other,
     AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
     OptionalAttr<I64Attr>:$vector, OptionalAttr<I64Attr>:$alignment
   );
@@ -70,7 +76,7 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
   let hasVerifier = 1;
 }
 
-def Gl_GatherOp : Gl_Op<"gather", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+def Gl_GatherOp : Gl_Op<"gather", [AttrSizedOperandSegments]> {
   let summary = "Loads a tile from computed places in global memory";
   let description = [{
     As `gl.load`, but the dims of `access` are the scalar `indices`, then the `places`, which are tiles of numbers, and then the
@@ -94,7 +100,7 @@ def Gl_GatherOp : Gl_Op<"gather", [AttrSizedOperandSegments, MemoryEffects<[MemR
     ```
   }];
   let arguments = (ins
-    AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Gl_Tile>:$places, Variadic<Index>:$limits, Optional<Gl_Tile>:$mask,
+    Gl_Reads<AnyMemRef>:$buffer, Variadic<Index>:$indices, Variadic<Gl_Tile>:$places, Variadic<Index>:$limits, Optional<Gl_Tile>:$mask,
     AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
     OptionalAttr<I64Attr>:$vector
   );
@@ -106,7 +112,7 @@ def Gl_GatherOp : Gl_Op<"gather", [AttrSizedOperandSegments, MemoryEffects<[MemR
   let hasVerifier = 1;
 }
 
-def Gl_StoreOp : Gl_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+def Gl_StoreOp : Gl_Op<"store", [AttrSizedOperandSegments]> {
   let summary = "Stores a tile to global memory";
   let description = [{
     The reverse of `gl.load`: where a guard fails, nothing is written. An element that several threads hold is written
@@ -121,7 +127,7 @@ def Gl_StoreOp : Gl_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWri
     Example: `gl.store %t, %y at affine_map<(b, n) -> (b, n)>(%b) vector 8 : tensor<1x4096xbf16, #blocked>, memref<?x4096xbf16>`
   }];
   let arguments = (ins
-    Gl_Tile:$tile, AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits,
+    Gl_Tile:$tile, Gl_Writes<AnyMemRef>:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits,
     AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
     OptionalAttr<I64Attr>:$vector
   );
@@ -132,7 +138,7 @@ def Gl_StoreOp : Gl_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWri
   let hasVerifier = 1;
 }
 
-def Gl_ScatterOp : Gl_Op<"scatter", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+def Gl_ScatterOp : Gl_Op<"scatter", [AttrSizedOperandSegments]> {
   let summary = "Stores a tile to computed places in global memory";
   let description = [{
     The reverse of `gl.gather`: where `mask` does not hold, or a guard fails, nothing is written. An element that several threads
@@ -153,7 +159,7 @@ def Gl_ScatterOp : Gl_Op<"scatter", [AttrSizedOperandSegments, MemoryEffects<[Me
     ```
   }];
   let arguments = (ins
-    Gl_Tile:$tile, AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Gl_Tile>:$places, Variadic<Index>:$limits,
+    Gl_Tile:$tile, Gl_Writes<AnyMemRef>:$buffer, Variadic<Index>:$indices, Variadic<Gl_Tile>:$places, Variadic<Index>:$limits,
     Optional<Gl_Tile>:$mask, AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
     OptionalAttr<I64Attr>:$vector
   );
@@ -551,7 +557,7 @@ def Gl_CopyToSharedOp : Gl_Op<"copy_to_shared", [AttrSizedOperandSegments, Memor
     Example: `gl.copy_to_shared %x at affine_map<(m, r, n) -> (m * 2 + r, n)>(%m), %s by bulk : memref<?x4096xbf16>, !gl.memdesc<2x4096xbf16, #plain>`
   }];
   let arguments = (ins
-    AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Gl_MemDescType:$memory,
+    Gl_Reads<AnyMemRef>:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Gl_MemDescType:$memory,
     AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, Gl_CopyEngine:$engine
   );
   let assemblyFormat = [{
@@ -576,7 +582,7 @@ def Gl_CopyFromSharedOp : Gl_Op<"copy_from_shared", [AttrSizedOperandSegments, M
     Example: `gl.copy_from_shared %s, %y at affine_map<(m, r, n) -> (m * 2 + r, n)>(%m) by bulk : !gl.memdesc<2x4096xbf16, #plain>, memref<?x4096xbf16>`
   }];
   let arguments = (ins
-    Gl_MemDescType:$memory, AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits,
+    Gl_MemDescType:$memory, Gl_Writes<AnyMemRef>:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits,
     AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, Gl_CopyEngine:$engine
   );
   let assemblyFormat = [{
@@ -605,7 +611,7 @@ def Gl_AsyncCopyOp : Gl_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffect
     Example: `gl.async_copy %x at affine_map<(b, r, n) -> (b, n)>(%b), %m vector 8 : memref<?x4096xbf16>, !gl.memdesc<1x4096xbf16, #plain>`
   }];
   let arguments = (ins
-    AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Gl_MemDescType:$memory,
+    Gl_Reads<AnyMemRef>:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Gl_MemDescType:$memory,
     AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
     OptionalAttr<I64Attr>:$vector
   );
@@ -641,7 +647,7 @@ def Gl_BulkLoadOp : Gl_Op<"bulk_load", [AttrSizedOperandSegments, MemoryEffects<
     Example: `gl.bulk_load %x at affine_map<(m, c) -> (m, c)>(%m, %c), %s, %full[%stage] count %n : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>, !gl.mbarrier<3>`
   }];
   let arguments = (ins
-    AnyMemRef:$buffer, Variadic<Index>:$indices, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index,
+    Gl_Reads<AnyMemRef>:$buffer, Variadic<Index>:$indices, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index,
     Optional<Index>:$count, AffineMapAttr:$access, OptionalAttr<Gl_CacheAttr>:$cache
   );
   let assemblyFormat = [{
@@ -666,7 +672,7 @@ def Gl_TailLoadOp : Gl_Op<"tail_load", [MemoryEffects<[MemRead, MemWrite]>]> {
     Example: `gl.tail_load %x at affine_map<(m, c) -> (m, c)>(%m, %c), %s from %whole to %n : memref<?x8191xbf16>, !gl.memdesc<1x1024xbf16, #plain>`
   }];
   let arguments = (ins
-    AnyMemRef:$buffer, Variadic<Index>:$indices, Gl_MemDescType:$memory, Index:$from, Index:$to, AffineMapAttr:$access
+    Gl_Reads<AnyMemRef>:$buffer, Variadic<Index>:$indices, Gl_MemDescType:$memory, Index:$from, Index:$to, AffineMapAttr:$access
   );
   let assemblyFormat = [{
     $buffer `at` $access `(` $indices `)` `,` $memory `from` $from `to` $to attr-dict `:` type($buffer) `,` type($memory)
@@ -687,7 +693,7 @@ def Gl_BulkStoreOp : Gl_Op<"bulk_store", [AttrSizedOperandSegments, MemoryEffect
     Example: `gl.bulk_store %s, %y at affine_map<(m, c) -> (m, c)>(%m, %c) : !gl.memdesc<1x1024xbf16, #plain>, memref<?x8192xbf16>`
   }];
   let arguments = (ins
-    Gl_MemDescType:$memory, AnyMemRef:$buffer, Variadic<Index>:$indices, Optional<Index>:$count, AffineMapAttr:$access
+    Gl_MemDescType:$memory, Gl_Writes<AnyMemRef>:$buffer, Variadic<Index>:$indices, Optional<Index>:$count, AffineMapAttr:$access
   );
   let assemblyFormat = [{
     $memory `,` $buffer `at` $access `(` $indices `)` (`count` $count^)? attr-dict `:` type($memory) `,` type($buffer)
@@ -738,7 +744,7 @@ def Gl_TensorLoadOp : Gl_Op<"tensor_load", [MemoryEffects<[MemRead, MemWrite]>]>
     Example: `gl.tensor_load %map[%m, %c], %s, %full[%stage] : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>, !gl.memdesc<1x256xbf16, #plain>, !gl.mbarrier<3>`
   }];
   let arguments = (ins
-    Gl_TensorMapType:$map, Variadic<Index>:$coordinates, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index
+    Gl_Reads<Gl_TensorMapType>:$map, Variadic<Index>:$coordinates, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index
   );
   let assemblyFormat = [{
     $map `[` $coordinates `]` `,` $memory `,` $barriers `[` $index `]` attr-dict
@@ -757,7 +763,7 @@ def Gl_TensorStoreOp : Gl_Op<"tensor_store", [MemoryEffects<[MemRead, MemWrite]>
 
     Example: `gl.tensor_store %s, %map[%m, %c] : !gl.memdesc<1x256xbf16, #plain>, !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>`
   }];
-  let arguments = (ins Gl_MemDescType:$memory, Gl_TensorMapType:$map, Variadic<Index>:$coordinates);
+  let arguments = (ins Gl_MemDescType:$memory, Gl_Writes<Gl_TensorMapType>:$map, Variadic<Index>:$coordinates);
   let assemblyFormat = "$memory `,` $map `[` $coordinates `]` attr-dict `:` type($memory) `,` type($map)";
   let hasVerifier = 1;
 }
@@ -779,7 +785,7 @@ def Gl_NextTileOp : Gl_Op<"next_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
 
     Example: `%next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>`
   }];
-  let arguments = (ins Gl_Counter:$counter, Index:$tiles, Index:$dealt);
+  let arguments = (ins Gl_Updates<Gl_Counter>:$counter, Index:$tiles, Index:$dealt);
   let results = (outs Index:$tile);
   let assemblyFormat = "$counter `of` $tiles `behind` $dealt attr-dict `:` type($counter)";
 }
@@ -798,7 +804,7 @@ def Gl_DrawTileOp : Gl_Op<"draw_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
     Example: `gl.draw_tile %counter of %tiles behind %ctas, %numbers, %drawn[%slot] : memref<1xi64>, !gl.memdesc<3x1xindex, #plain>, !gl.mbarrier<3>`
   }];
   let arguments = (ins
-    Gl_Counter:$counter, Index:$tiles, Index:$dealt, Gl_MemDescType:$numbers, Gl_MBarrierType:$drawn, Index:$index
+    Gl_Updates<Gl_Counter>:$counter, Index:$tiles, Index:$dealt, Gl_MemDescType:$numbers, Gl_MBarrierType:$drawn, Index:$index
   );
   let assemblyFormat = [{
     $counter `of` $tiles `behind` $dealt `,` $numbers `,` $drawn `[` $index `]` attr-dict

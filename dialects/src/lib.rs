@@ -18,8 +18,8 @@ mod view;
 
 use melior::dialect::{DialectHandle, DialectRegistry};
 pub use view::{
-    ContextLike, affine_map, affine_map_attribute, dense_i64, inequality, inequality_attribute, integer,
-    integer_of, op_name, string, symbol, symbol_name, symbol_path,
+    ContextLike, GlobalEffect, affine_map, affine_map_attribute, dense_i64, inequality, inequality_attribute,
+    integer, integer_of, op_name, string, symbol, symbol_name, symbol_path,
 };
 
 unsafe extern "C" {

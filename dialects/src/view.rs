@@ -46,6 +46,19 @@ pub(crate) struct Groups {
     pub result_segments: bool,
     /// The attributes that are enums, with the keyword of each value.
     pub enums: &'static [(&'static str, Keyword)],
+    /// The operands through which the op accesses global memory: whether it reads, and whether it writes.
+    pub effects: &'static [(&'static str, bool, bool)],
+}
+
+/// An operand through which an op accesses global memory.
+#[derive(Clone, Copy, Debug)]
+pub struct GlobalEffect<'c, 'a> {
+    /// The buffer, or what stands for it, such as a tensor map.
+    pub operand: Value<'c, 'a>,
+    /// Whether the op reads.
+    pub is_read: bool,
+    /// Whether the op writes.
+    pub is_written: bool,
 }
 
 /// Values under the name that ODS gives their group.
@@ -132,6 +145,31 @@ pub(crate) fn operands_by_name<'c, 'a>(table: &[Groups], op: OperationRef<'c, 'a
             .map(|(index, (name, _))| (*name, values(index)))
             .collect(),
     )
+}
+
+/// The operands through which `op` accesses global memory; none if the table does not have the op.
+pub(crate) fn global_effects<'c, 'a>(
+    table: &[Groups],
+    op: OperationRef<'c, 'a>,
+) -> Vec<GlobalEffect<'c, 'a>> {
+    let Some(row) = table
+        .iter()
+        .find(|row| !row.effects.is_empty() && is_named(op, row.op))
+    else {
+        return Vec::new();
+    };
+    let effect = |name: &str| row.effects.iter().find(|(of, ..)| *of == name);
+    let operands = operands_by_name(table, op).into_iter().flatten();
+    operands
+        .filter_map(|(name, values)| Some((effect(name)?, values)))
+        .flat_map(|(&(_, is_read, is_written), values)| {
+            values.into_iter().map(move |operand| GlobalEffect {
+                operand,
+                is_read,
+                is_written,
+            })
+        })
+        .collect()
 }
 
 /// The results of `op` by name, if the table has the op.

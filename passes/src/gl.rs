@@ -1,6 +1,6 @@
 //! Passes on `gl`, the program of one CTA on tiles. One file a pass, named after it. The other modules are what passes share:
 //!
-//! - `shared_memory`: what each op does to shared memory; `access`: what loads and stores do to global memory.
+//! - `shared_memory`, `global_memory`: what each op does to either; `access`: the addresses of loads and stores.
 //! - `quotient_form`: affine expressions as sums with quotients; `divisibility`: divisors of scalars, forms and addresses; `bounds`: ranges
 //!   of scalars; `scalars`: how the latter two trace a scalar to its definition.
 //! - `steps`: scalars of a loop body as they are in another step of the loop, and loads that an earlier step may issue.
@@ -23,6 +23,7 @@ mod drawn;
 mod exchanged;
 pub(crate) mod expand_conversions;
 pub(crate) mod expand_reductions;
+pub(crate) mod global_memory;
 pub(crate) mod hand_over;
 pub(crate) mod insert_barriers;
 pub(crate) mod launch;

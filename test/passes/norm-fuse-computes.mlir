@@ -542,3 +542,29 @@ func.func @counted(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
   }
   return %y : tensor<?x?xf32>
 }
+
+// -----
+
+// A compute that takes only a size from a tensor is written anew when the maker of the tensor is gone.
+// CHECK-LABEL: func.func @size_of_what_was_fused(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x64xf32>
+// CHECK: norm.compute(%{{.*}} = %[[X]] : tensor<?x64xf32>
+// CHECK-NOT: norm.compute
+// CHECK: return
+func.func @size_of_what_was_fused(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> (tensor<?xf32>, tensor<?x64xf32>) {
+  %h = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = arith.negf %0 : f32
+    norm.write %1, %o[%m, %n] : tensor<?x64xf32>
+  }
+  %s = norm.compute(%a = %h : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  %z = norm.compute(%a = %h : tensor<?x64xf32>, %b = %w : tensor<64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %b[%n] : tensor<64xf32>
+    norm.write %0, %o[%m, %n] : tensor<?x64xf32>
+  }
+  return %s, %z : tensor<?xf32>, tensor<?x64xf32>
+}

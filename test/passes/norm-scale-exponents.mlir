@@ -6,7 +6,7 @@
 // CHECK: %[[X:.*]] = norm.read
 // CHECK: %[[MAX:.*]] = norm.reduce max %[[X]]
 // CHECK: %[[SIZE:.*]] = math.absf %[[MAX]]
-// CHECK: %[[SMALL:.*]] = arith.cmpf olt, %[[SIZE]]
+// CHECK: %[[SMALL:.*]] = arith.cmpf ole, %[[SIZE]]
 // CHECK: %[[SCALE:.*]] = arith.select %[[SMALL]]
 // CHECK: %[[P:.*]] = arith.mulf %[[MAX]], %[[SCALE]]
 // CHECK: %[[OFFSET:.*]] = arith.negf %[[P]]

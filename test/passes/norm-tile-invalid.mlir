@@ -188,6 +188,18 @@ norm.kernel @drawn_inside(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = di
 
 // -----
 
+// What is brought is the same for all rows.
+// expected-error @+1 {{unsupported: hand_out = dynamic with producer_warps = 1 that bring nothing which varies along dim 0}}
+norm.kernel @drawn_by_idle_producers(%w: memref<32xf32>, %y: memref<?x32xf32>) space(%m = dim(%y, 0), %n = 32) align(16, 16)
+    schedule(#norm.schedule<spread = [[loop, grid(1)], [warp(2), lane(32)]], keep = [shared], bring = bulk, stages = 3, producer_warps = 1,
+             hand_out = dynamic>) {
+  %0 = norm.read %w[%n] : memref<32xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m, %n] : memref<?x32xf32>
+}
+
+// -----
+
 // expected-error @+1 {{unsupported: hand_out = dynamic with loops over 2 dims; supported: one}}
 norm.kernel @drawn_in_two_loops(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[loop, grid(4)], [loop, lane(32)]], hand_out = dynamic>) {

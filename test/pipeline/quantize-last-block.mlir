@@ -10,6 +10,8 @@
 // RUN: norma-sim %s --function columns --size m=3 --seeds 1 --schedule 'columns_0=#norm.schedule<spread = [[grid], [warp(8)], [lane(16), vector(8)]], keep = [shared, none, none], bring = bulk>' | FileCheck %s --check-prefix=RIGHT
 // RUN: norma-sim %s --function columns --size m=3 --seeds 1 --schedule 'columns_0=#norm.schedule<spread = [[loop, grid(2)], [register(8)], [lane(32), vector(4)]], keep = [shared, none, none], bring = tensor, stages = 2>' | FileCheck %s --check-prefix=RIGHT
 // RUN: norma-sim %s --function columns --size m=3 --seeds 1 --schedule 'columns_0=#norm.schedule<spread = [[grid], [loop], [lane(32), vector(4)]], keep = [shared, none, none], bring = cp_async>' | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function long_rows --size m=2 --seeds 1 | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function long_rows --size m=2 --seeds 1 --schedule 'long_rows_0=#norm.schedule<spread = [[grid], [grid, register(8)], [register(4), lane(32)]], keep = [shared, shared, register]>' | FileCheck %s --check-prefix=RIGHT
 // RIGHT: verify {{ *}}right
 
 // With a guard that leaves the last block whole, it reaches into the next row, and behind the last row out of the tensor.
@@ -73,4 +75,11 @@ func.func @promised(%x: tensor<?x64xbf16> {norm.name = "x", norm.multiples = arr
     -> (tensor<?x64xf8E4M3FN> {norm.name = "q"}, tensor<?x64xi8> {norm.name = "scale"}) {
   %q, %s = norm.quantize %x {block = array<i64: 32, 1>} : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN> scale(tensor<?x64xi8>)
   return %q, %s : tensor<?x64xf8E4M3FN>, tensor<?x64xi8>
+}
+
+// Blocks that a CTA accesses as one run of memory, which ends within the last one.
+func.func @long_rows(%x: tensor<?x4097xbf16> {norm.name = "x"})
+    -> (tensor<?x4097xf8E4M3FN> {norm.name = "q"}, tensor<?x33xf32> {norm.name = "scale"}) {
+  %q, %s = norm.quantize %x {block = array<i64: 1, 128>} : tensor<?x4097xbf16> -> tensor<?x4097xf8E4M3FN> scale(tensor<?x33xf32>)
+  return %q, %s : tensor<?x4097xf8E4M3FN>, tensor<?x33xf32>
 }

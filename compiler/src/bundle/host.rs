@@ -148,6 +148,12 @@ impl HostFunction {
         let is_taken = launches.any(|launch| launch.scalars.contains(&position));
         Some((self.scalars.get(position)?, is_taken))
     }
+
+    /// The number of the tensor whose memory a result may overwrite (`norm.may_alias`).
+    pub fn overwritten_by(&self, result: &HostTensor) -> Option<usize> {
+        let name = result.may_alias.as_ref()?;
+        self.tensors.iter().position(|tensor| tensor.name == *name)
+    }
 }
 
 impl HostTensor {

@@ -8,6 +8,21 @@ use crate::ods::{Arity, AttributeKind, Dialect, Group, Op};
 /// The table, and the functions that look up an op in it.
 pub fn rust(dialect: &Dialect) -> TokenStream {
     let rows = dialect.ops.iter().map(row);
+    let accesses_memory = |op: &Op| {
+        op.operands
+            .iter()
+            .any(|operand| operand.is_read || operand.is_written)
+    };
+    let effects = dialect.ops.iter().any(accesses_memory).then(|| {
+        quote! {
+            /// The operands through which an op of this dialect reads or writes global memory. Ops that it nests are not asked.
+            pub fn global_effects<'c, 'a>(
+                op: ::melior::ir::operation::OperationRef<'c, 'a>,
+            ) -> Vec<crate::view::GlobalEffect<'c, 'a>> {
+                crate::view::global_effects(GROUPS, op)
+            }
+        }
+    });
     quote! {
         const GROUPS: &[crate::view::Groups] = &[#(#rows),*];
 
@@ -32,6 +47,8 @@ pub fn rust(dialect: &Dialect) -> TokenStream {
         ) -> Option<&'static str> {
             crate::view::enum_keyword(GROUPS, op, attribute)
         }
+
+        #effects
     }
 }
 
@@ -45,6 +62,14 @@ fn row(op: &Op) -> TokenStream {
         let (name, class) = (&attribute.name, format_ident!("{class}"));
         Some(quote!((#name, |value| #class::from_u32(value).map(#class::keyword))))
     });
+    let effects = op
+        .operands
+        .iter()
+        .filter(|operand| operand.is_read || operand.is_written);
+    let effects = effects.map(|operand| {
+        let (name, is_read, is_written) = (&operand.name, operand.is_read, operand.is_written);
+        quote!((#name, #is_read, #is_written))
+    });
     quote! {
         crate::view::Groups {
             op: #name,
@@ -53,6 +78,7 @@ fn row(op: &Op) -> TokenStream {
             results: &[#(#results),*],
             result_segments: #result_segments,
             enums: &[#(#enums),*],
+            effects: &[#(#effects),*],
         }
     }
 }

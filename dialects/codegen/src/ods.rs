@@ -133,6 +133,10 @@ pub struct Group {
     pub name: String,
     pub summary: String,
     pub arity: Arity,
+    /// Whether the op reads memory through an operand (`Arg<..., [MemRead]>`).
+    pub is_read: bool,
+    /// Whether the op writes memory through an operand (`Arg<..., [MemWrite]>`).
+    pub is_written: bool,
 }
 
 /// How many values a group holds.

@@ -261,11 +261,26 @@ impl<'j> Reader<'j> {
         let mut operands = Vec::new();
         let mut attributes = Vec::new();
         for (value, name) in record.dag("arguments")? {
-            let argument = self.record(&reference(value).ok_or_else(|| record.malformed("arguments"))?)?;
+            let mut argument =
+                self.record(&reference(value).ok_or_else(|| record.malformed("arguments"))?)?;
+            let mut effects = Vec::new();
+            if argument.is_a("OpVariable") {
+                effects = argument
+                    .array("decorators")?
+                    .iter()
+                    .filter_map(reference)
+                    .collect();
+                argument = self.record(&argument.reference("constraint")?)?;
+            }
             if argument.is_a("AttrConstraint") {
                 attributes.push(self.attribute(name, &argument, known)?);
             } else if argument.is_a("TypeConstraint") {
-                operands.push(self.group(name, &argument)?);
+                let has = |effect: &str| effects.iter().any(|name| name == effect);
+                operands.push(Group {
+                    is_read: has("MemRead"),
+                    is_written: has("MemWrite"),
+                    ..self.group(name, &argument)?
+                });
             } else {
                 return Err(record.unsupported(&format!("the property {name}")));
             }
@@ -352,6 +367,8 @@ impl<'j> Reader<'j> {
             name,
             summary: record.text("summary").unwrap_or_default(),
             arity,
+            is_read: false,
+            is_written: false,
         })
     }
 

@@ -12,17 +12,14 @@ mod address;
 mod runs;
 
 use melior::ir::{AffineMap, OperationRef, Type, Value, ValueLike, attribute::DenseI64ArrayAttribute};
-use norma_dialects::{
-    gl::{AsyncCopyOp, BulkLoadOp, CopyToSharedOp, GatherOp, LoadOp, ScatterOp, StoreOp, TailLoadOp},
-    op_name,
-};
+use norma_dialects::gl::{AsyncCopyOp, GatherOp, LoadOp, ScatterOp, StoreOp};
 use norma_layout::LinearLayout;
 use norma_targets::REGISTER_BYTES;
 
-use crate::mlir::{pass::PassError, types, values::users};
+use crate::mlir::{pass::PassError, types};
 
 use super::{
-    divisibility,
+    divisibility, global_memory,
     quotient_form::{Quotient, QuotientForm},
     shared_memory,
     steady::is_steady,
@@ -344,15 +341,6 @@ fn divisors(values: Vec<Value<'_, '_>>) -> Vec<i64> {
 
 /// Whether the kernel only loads from a buffer, and none of its other buffers may alias it.
 pub(super) fn is_only_read(buffer: Value<'_, '_>) -> bool {
-    const READS: [&str; 6] = [
-        LoadOp::NAME,
-        GatherOp::NAME,
-        CopyToSharedOp::NAME,
-        BulkLoadOp::NAME,
-        TailLoadOp::NAME,
-        "memref.dim",
-    ];
-    let reads = |user: &OperationRef<'_, '_>| READS.contains(&op_name(*user));
     let is_own = divisibility::launch_of(buffer).is_some_and(|(launch, argument)| {
         let aliases = launch
             .aliases()
@@ -363,7 +351,7 @@ pub(super) fn is_only_read(buffer: Value<'_, '_>) -> bool {
         };
         !(0..aliases.as_ref().map_or(0, DenseI64ArrayAttribute::len)).any(is_buffer)
     });
-    is_own && users(buffer).iter().all(reads)
+    is_own && global_memory::is_only_read(buffer)
 }
 
 /// Whether only the outermost size decides where a buffer ends: strides and inner sizes are static, and there is no offset.

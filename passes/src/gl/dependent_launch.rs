@@ -13,13 +13,11 @@ mod released;
 
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::gl::{
-    AsyncCopyOp, BulkLoadOp, BulkStoreOp, DrawTileOp, GatherOp, GridDependencyLaunchOp, GridDependencyWaitOp,
-    LaunchAttr, LoadOp, MBarrierExpectOp, ScatterOp, StoreOp, TailLoadOp, TensorLoadOp, TensorStoreOp,
-    WarpSpecializeOp,
+    GridDependencyLaunchOp, GridDependencyWaitOp, LaunchAttr, MBarrierExpectOp, WarpSpecializeOp,
 };
 
 use crate::{
-    gl::launch,
+    gl::{global_memory, launch},
     mlir::{
         builder::Builder,
         pass::{PassContext, PassError, PassResult},
@@ -43,11 +41,14 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlDependent
 /// partition that needs one if that op is `gl.warp_specialize`.
 fn wait<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassError<'c>> {
     let ops = walk::in_block(block);
-    if !ops.iter().copied().any(touches_memory) {
+    if !ops.iter().copied().any(global_memory::touches) {
         return Ok(());
     }
     let expects = |op| !walk::named(op, MBarrierExpectOp::NAME).is_empty();
-    let Some(first) = ops.into_iter().find(|op| touches_memory(*op) || expects(*op)) else {
+    let Some(first) = ops
+        .into_iter()
+        .find(|op| global_memory::touches(*op) || expects(*op))
+    else {
         return Ok(());
     };
     match WarpSpecializeOp::from_op(first) {
@@ -73,7 +74,7 @@ fn launch_dependents<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassErro
     if let Some(body) = specialized.and_then(|specialize| specialize.op().region(0).ok()?.first_block()) {
         return launch_dependents(body);
     }
-    // Threads that have exited count as having run the op, so partitions other than the first do without it.
+    // The first invocation by a thread counts for its CTA, and others have no effect (PTX ISA, `griddepcontrol`): one partition is enough.
     let is_loop =
         |op: &&OperationRef<'c, 'a>| ["scf.for", "scf.while"].contains(&norma_dialects::op_name(**op));
     let builder = match ops.iter().rev().find(is_loop) {
@@ -85,24 +86,4 @@ fn launch_dependents<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassErro
     };
     builder.op(GridDependencyLaunchOp::NAME, &[], &[]);
     Ok(())
-}
-
-/// Whether an op, or one within it, accesses global memory.
-fn touches_memory(op: OperationRef<'_, '_>) -> bool {
-    const NAMES: [&str; 11] = [
-        DrawTileOp::NAME,
-        GatherOp::NAME,
-        LoadOp::NAME,
-        StoreOp::NAME,
-        ScatterOp::NAME,
-        AsyncCopyOp::NAME,
-        BulkLoadOp::NAME,
-        TailLoadOp::NAME,
-        BulkStoreOp::NAME,
-        TensorLoadOp::NAME,
-        TensorStoreOp::NAME,
-    ];
-    walk::pre_order(op)
-        .into_iter()
-        .any(|nested| NAMES.contains(&norma_dialects::op_name(nested)))
 }

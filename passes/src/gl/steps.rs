@@ -3,17 +3,17 @@
 use melior::ir::{
     BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument, operation::OperationLike,
 };
-use norma_dialects::{
-    gl::{GatherOp, LoadOp},
-    op_name,
-};
+use norma_dialects::{gl::LoadOp, op_name};
 
-use crate::mlir::{
-    builder::Builder,
-    diagnostic::Diagnostic,
-    pass::PassError,
-    values::{definition, owner, users},
-    walk,
+use crate::{
+    gl::global_memory,
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::PassError,
+        values::{definition, owner},
+        walk,
+    },
 };
 
 /// The body of a loop: the only block of an `scf.for`, the block of the second region of an `scf.while`.
@@ -102,12 +102,7 @@ pub enum Stays {
 ///
 /// Internal: the load has no buffer.
 pub fn stays<'c: 'a, 'a>(of: OperationRef<'c, 'a>, load: LoadOp<'c, 'a>) -> Result<Stays, PassError<'c>> {
-    let stores =
-        |user: &OperationRef<'c, 'a>| !matches!(op_name(*user), LoadOp::NAME | GatherOp::NAME | "memref.dim");
-    if users(load.buffer()?)
-        .iter()
-        .any(|user| stores(user) && walk::is_within(*user, of))
-    {
+    if global_memory::writes(of, load.buffer()?) {
         return Ok(Stays::Because("the loop stores to the buffer".to_owned()));
     }
     let scalars = load

@@ -259,7 +259,10 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         if position == self.lead {
             return true;
         }
-        let moves = |index: usize| op.operand(index).is_ok_and(|value| self.moves_with_extremum(value, depth));
+        let moves = |index: usize| {
+            op.operand(index)
+                .is_ok_and(|value| self.moves_with_extremum(value, depth))
+        };
         let stays = |index: usize| op.operand(index).is_ok_and(|value| !self.waits(value));
         let moves_or_stays = |index: usize| moves(index) || stays(index);
         match op_name(op) {

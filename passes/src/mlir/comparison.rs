@@ -17,6 +17,8 @@ pub enum Predicate {
     AtLeast = 3,
     /// Ordered and less.
     Less = 4,
+    /// Ordered and less, or equal.
+    AtMost = 5,
     /// Not equal, or unordered.
     NotEqual = 13,
     /// Either is NaN.

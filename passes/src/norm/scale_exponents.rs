@@ -9,8 +9,9 @@
 //! pass applies where each use takes the factor for many elements at once: sums over dims that `b` does not vary over, and products with
 //! a value that varies over fewer dims. Then results err no more than before.
 //!
-//! From 2^126 on `b * c` may be infinite. There floats lie so far apart that the exponential is 0, 1 or infinite, for any scale that
-//! keeps distances of 2^102 beyond the range of exponents: `c` is 2^-64 for these, which loses nothing of `b`.
+//! Beyond 2^30 `p` would be off by more than 64, and powers of 2 overflow before the factor makes up for it: softmax of a row that a mask
+//! of -1e30 leaves nothing of would be NaN. There floats lie at least 128 apart, so that the exponential is 0, 1 or infinite in f32, and
+//! so is 2 to the power of the distance: `c` is 1, and nothing is rounded.
 
 use std::f64::consts::LOG2_E;
 
@@ -38,9 +39,8 @@ use crate::{
 
 /// The fewest elements of a thread for each `b`: the factor and the scale take about ten instructions, and each element saves one.
 const FEWEST_ELEMENTS: i64 = 16;
-/// From this magnitude of `b` on it is scaled by [`SCALE_OF_LARGE`].
-const LARGE: f64 = (1u128 << 126) as f64;
-const SCALE_OF_LARGE: f64 = 1.0 / (1u128 << 64) as f64;
+/// The largest magnitude of `b` for which a factor of the sum makes up for the rounding of `p`.
+const LARGEST_ROUNDED: f64 = (1u64 << 30) as f64;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormScaleExponents>) -> PassResult<'c> {
     for kernel in walk::all(op, KernelOp::from_op)
@@ -120,9 +120,9 @@ impl<'c: 'a, 'a> Exponential<'c, 'a> {
         let mut b = Builder::before(self.op);
         let reference = self.b;
         let size = b.value("math.absf", &[reference], f32);
-        let is_small = compare_floats(&b, Predicate::Less, size, b.float(f32, LARGE));
+        let is_small = compare_floats(&b, Predicate::AtMost, size, b.float(f32, LARGEST_ROUNDED));
         let select = |b: &Builder<'c, 'a>, one, other| b.value("arith.select", &[is_small, one, other], f32);
-        let scale = select(&b, b.float(f32, LOG2_E), b.float(f32, SCALE_OF_LARGE));
+        let scale = select(&b, b.float(f32, LOG2_E), b.float(f32, 1.0));
         let product = b.value("arith.mulf", &[reference, scale], f32);
         let offset = b.value("arith.negf", &[product], f32);
         let exponent = b.value("math.fma", &[self.a, scale, offset], f32);

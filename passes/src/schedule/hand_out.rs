@@ -11,7 +11,7 @@ use super::{
     mapping::{Factor, Mapping},
     reason::Reason,
 };
-use crate::kernel::space::Space;
+use crate::kernel::space::{Access, Space};
 
 /// Returns the mapping that the kernel is tiled by: where tiles are drawn, the loop has the steps of all CTAs.
 ///
@@ -39,6 +39,7 @@ pub(super) fn walked(space: &Space<'_, '_>, mapping: &Mapping) -> Result<Mapping
     check_rest(&walked)?;
     check_kernel(space, dim)?;
     check_exchanges(space, &walked)?;
+    check_producers(space, &walked, dim)?;
     Ok(walked)
 }
 
@@ -109,6 +110,23 @@ fn check_exchanges(space: &Space<'_, '_>, walked: &Mapping) -> Result<(), Reason
         ))),
         None => Ok(()),
     }
+}
+
+/// Refuses producer warps that bring nothing for a step. They draw for the consumers, and know from the stages which these have released that
+/// the number drawn before has been read (`gl-pipeline`); what is the same in all steps is brought once, ahead of the loop.
+fn check_producers(space: &Space<'_, '_>, walked: &Mapping, dim: usize) -> Result<(), Reason> {
+    let accesses = space.accesses().map_err(Reason::wrong)?;
+    let is_brought = |access: &&Access<'_, '_>| !access.is_write && walked.copies_tiles_of(access);
+    let mut brought = accesses.iter().filter(is_brought).peekable();
+    let has_producers = walked.producer_warps > 0 && brought.peek().is_some();
+    if has_producers && !brought.any(|access| access.dims().contains(&dim)) {
+        return Err(Reason::unsupported(format!(
+            "hand_out = dynamic with producer_warps = {} that bring nothing which varies along dim {dim}; supported: producers of what each \
+             step needs",
+            walked.producer_warps
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses kernels in which a step depends on others, or a result on no step.

@@ -11,7 +11,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// The dims that a function's kernels and its scratch imply to be equal.
+    /// The dims that a function's kernels, its scratch and its results in place imply to be equal.
     pub fn of(host: &HostFunction, forms: &KernelForms) -> Self {
         let mut classes = Self::apart(host);
         for (index, tensor) in host.tensors.iter().enumerate() {
@@ -23,6 +23,15 @@ impl Classes {
                     && let Some((tensor, of)) = dim_of_symbol(symbol)
                 {
                     classes.unite(classes.slot(index, dim), classes.slot(tensor, of));
+                }
+            }
+        }
+        // Also of an input that no kernel reads, whose memory is all that is asked of it.
+        for (index, tensor) in host.tensors.iter().enumerate() {
+            if let Some(input) = host.overwritten_by(tensor) {
+                let dims = tensor.shape.len().min(host.tensors[input].shape.len());
+                for dim in 0..dims {
+                    classes.unite(classes.slot(index, dim), classes.slot(input, dim));
                 }
             }
         }

@@ -152,10 +152,8 @@ fn strides(
     let mut strides = Vec::<Vec<Expression>>::new();
     for (argument, shape) in host.tensors.iter().zip(shapes) {
         // An output over the memory of an input has the strides of that input.
-        let of_input = argument.may_alias.as_ref().and_then(|name| {
-            let input = host.tensors.iter().position(|tensor| tensor.name == *name)?;
-            strides.get(input).cloned()
-        });
+        let of_input = host.overwritten_by(argument);
+        let of_input = of_input.and_then(|input| strides.get(input).cloned());
         let of_input = |dim: usize| of_input.as_ref()?.get(dim).cloned();
         strides.push(match &argument.strides {
             None => contiguous(shape),

@@ -15,15 +15,12 @@ use melior::{
     },
 };
 use norma_dialects::{
-    gl::{
-        BulkStoreOp, DrawTileOp, LaunchAttr, LoadOp, ParamAttr, ParamKind, ScatterOp, StoreOp, TensorMapOp,
-        TensorMapType, TensorStoreOp,
-    },
+    gl::{LaunchAttr, LoadOp, ParamAttr, ParamKind, TensorMapOp, TensorMapType},
     integer_of,
 };
 
 use crate::{
-    gl::tensor_maps,
+    gl::{global_memory, tensor_maps},
     mlir::{address_space, context, diagnostic::Diagnostic, pass::PassError, types, walk},
 };
 
@@ -215,15 +212,7 @@ pub(super) fn attributes_of(
     }
     let index = param.argument() as usize;
     let buffer = block.argument(index).ok().map(Value::from);
-    let stored = walk::pre_order(kernel).into_iter().any(|op| {
-        let written = match norma_dialects::op_name(op) {
-            StoreOp::NAME | BulkStoreOp::NAME | ScatterOp::NAME => op.operand(1).ok(),
-            TensorStoreOp::NAME => mapped(op),
-            DrawTileOp::NAME => op.operand(0).ok(),
-            _ => None,
-        };
-        written.is_some() && written == buffer
-    });
+    let stored = buffer.is_some_and(|buffer| global_memory::writes(kernel, buffer));
     let readonly = if stored { "" } else { ", llvm.readonly" };
     let alignment = launch.alignments().get(index).copied().unwrap_or(1);
     // ptxas may move a load of memory that nothing else writes ahead of `griddepcontrol.wait` (seen with 13.0).
@@ -233,12 +222,6 @@ pub(super) fn attributes_of(
     Ok(format!(
         "{{llvm.noalias{readonly}, llvm.align = {alignment} : i64}}"
     ))
-}
-
-/// The buffer that a `gl.tensor_store` writes to.
-fn mapped<'c, 'a>(store: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let map = OperationResult::try_from(store.operand(1).ok()?).ok()?.owner();
-    TensorMapOp::from_op(map)?.buffer().ok()
 }
 
 /// A list of `gl.launch`, which may be absent.

@@ -11,9 +11,10 @@ use std::collections::HashSet;
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::gl::{AwaitTileOp, DrawTileOp, MBarrierExpectOp, MBarrierWaitOp, WarpSpecializeOp};
 
-use crate::mlir::{values::key, walk};
-
-use super::touches_memory;
+use crate::{
+    gl::global_memory,
+    mlir::{values::key, walk},
+};
 
 /// Whether every access of partition `index` to global memory comes after a wait at an mbarrier at which a later partition
 /// arrives.
@@ -36,7 +37,7 @@ fn is_behind_waits(block: BlockRef<'_, '_>, releasing: &HashSet<usize>) -> bool 
         let mut blocks = op.regions().filter_map(|region| region.first_block()).peekable();
         let is_structured = blocks.peek().is_some();
         let is_behind = is_structured && blocks.all(|nested| is_behind_waits(nested, releasing));
-        if touches_memory(op) && !is_behind {
+        if global_memory::touches(op) && !is_behind {
             return false;
         }
     }

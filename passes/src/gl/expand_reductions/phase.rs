@@ -4,7 +4,7 @@
 use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::WarpSpecializeOp;
 
-use crate::gl::drawn;
+use crate::gl::{drawn, steps};
 use crate::mlir::{
     builder::Builder,
     diagnostic::Diagnostic,
@@ -19,7 +19,7 @@ use crate::mlir::{
 /// # Errors
 ///
 /// Unsupported if an op around `op` is neither an `scf.for` nor an outermost `scf.while`, or if an inner loop's number of iterations may
-/// change with an outer loop.
+/// change from one iteration of the outermost loop to another.
 pub(super) fn loops_around<'c, 'a>(
     function: OperationRef<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -44,11 +44,7 @@ pub(super) fn loops_around<'c, 'a>(
         return Ok(loops);
     };
     for inner in &loops[1..] {
-        let is_inside = |value: Value<'c, 'a>| {
-            let made = definition(value).or_else(|| owner(value));
-            made.is_some_and(|made| walk::is_within(made, outermost))
-        };
-        if inner.operands().take(3).any(is_inside) {
+        if inner.operands().take(3).any(|bound| changes(outermost, bound)) {
             let message =
                 "expected a reduction across CTAs in loops that each have the same number of iterations";
             return Err(Diagnostic::unsupported(op.location(), message).note(
@@ -58,6 +54,16 @@ pub(super) fn loops_around<'c, 'a>(
         }
     }
     Ok(loops)
+}
+
+/// Whether a scalar that is used within a loop may be another in another iteration: what is computed within the loop need not be hoisted
+/// out of it to stay the same.
+fn changes<'c, 'a>(of: OperationRef<'c, 'a>, scalar: Value<'c, 'a>) -> bool {
+    let Some(op) = definition(scalar) else {
+        return owner(scalar).is_some_and(|owner| walk::is_within(owner, of));
+    };
+    walk::is_within(op, of)
+        && (!steps::is_scalar_arithmetic(op) || op.operands().any(|operand| changes(of, operand)))
 }
 
 /// Returns the number of iterations that the loops have completed, of type index.

@@ -56,8 +56,7 @@ fn an_exponential_of_another_element_does_not() {
 /// `exp(-100 - max(-100) + 95)` of a part overflows; with a maximum of 0 of all parts the term is small.
 #[test]
 fn an_exponential_times_a_growth_of_each_element_does_not() {
-    let shifted =
-        "%d = arith.subf %u, %m : f32  %e = arith.addf %d, %w : f32  %t = math.exp %e : f32";
+    let shifted = "%d = arith.subf %u, %m : f32  %e = arith.addf %d, %w : f32  %t = math.exp %e : f32";
     assert_eq!(dependence("max", shifted), None);
     let squared = "%d = arith.subf %u, %m : f32  %q = arith.mulf %w, %w : f32  %e = arith.subf %d, %q : f32
                    %t = math.exp %e : f32";
@@ -76,7 +75,10 @@ fn a_reference_moves_by_as_much_as_the_extremum_or_by_less() {
     assert_eq!(behind("%c = arith.maximumf %m, %zero : f32"), merges);
     assert_eq!(behind("%c = arith.addf %two, %m : f32"), merges);
     let is_none = "%inf = arith.constant 0xFF800000 : f32  %i = arith.cmpf oeq, %m, %inf : f32";
-    assert_eq!(behind(&format!("{is_none}  %c = arith.select %i, %zero, %m : f32")), merges);
+    assert_eq!(
+        behind(&format!("{is_none}  %c = arith.select %i, %zero, %m : f32")),
+        merges
+    );
     assert_eq!(behind("%c = arith.minimumf %m, %zero : f32"), merges);
     assert_eq!(behind("%c = arith.mulf %m, %m : f32"), None);
     assert_eq!(behind("%c = arith.subf %zero, %m : f32"), None);

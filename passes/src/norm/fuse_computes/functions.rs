@@ -120,8 +120,7 @@ impl<'c: 'a, 'a> Function<'c, 'a> {
             let Some(last) = group.own.last().copied() else {
                 continue;
             };
-            let program = group.program.as_ref().filter(|_| group.members.len() > 1);
-            let Some(program) = program else {
+            let Some(program) = group.program.as_ref().filter(|_| group.has_changed()) else {
                 // SAFETY: both are alive, and in one block.
                 unsafe { mlir_sys::mlirOperationMoveBefore(last.to_raw(), self.end.to_raw()) };
                 continue;

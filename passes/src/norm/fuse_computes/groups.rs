@@ -63,6 +63,15 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
             alone: None,
         }
     }
+
+    /// Whether what it computes has to be written anew: it computes what other ops did, or it no longer needs an operand of its only op,
+    /// such as a tensor of which only the size is used. The maker of such a tensor may be gone.
+    pub(super) fn has_changed(&self) -> bool {
+        match self.members[..] {
+            [op] => !op.operands().all(|operand| self.reads.contains(&operand)),
+            _ => true,
+        }
+    }
 }
 
 /// The groups of a function.

@@ -271,6 +271,10 @@ impl<'c> DenseRows<'c> {
                     position + found.rest * constant(self.row),
                     limit.rest * constant(self.row),
                 ]),
+                // The end of a longer row that the rows make up.
+                (columns, rows) if rows == columns * self.row => {
+                    of_run.extend([found.rest + position * constant(columns), limit.rest]);
+                }
                 _ => return Err(self.unguarded(guards).into()),
             }
         }

@@ -1,0 +1,16 @@
+// A result may be over an argument that no kernel reads, of which it has the sizes.
+// RUN: normac %s --json -o %t | FileCheck %s --check-prefix=MANIFEST
+// RUN: norma-sim %s --size m=5 | FileCheck %s
+// CHECK: verify {{ *}}right
+
+// MANIFEST: "name": "buffer"
+// MANIFEST-SAME: "shape": ["m"]
+func.func @copy(%x: tensor<?xf32> {norm.name = "x", norm.sizes = ["m"]}, %buffer: tensor<?xf32> {norm.name = "buffer"})
+    -> (tensor<?xf32> {norm.name = "y", norm.may_alias = "buffer"}) {
+  %y = norm.compute(%in = %x : tensor<?xf32>) -> (%out : tensor<?xf32>) space(%m = dim(%in, 0)) {
+    %0 = norm.read %in[%m] : tensor<?xf32>
+    %1 = arith.negf %0 : f32
+    norm.write %1, %out[%m] : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
+}
