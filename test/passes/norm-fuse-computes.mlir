@@ -548,9 +548,9 @@ func.func @counted(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
 // A compute that takes only a size from a tensor is written anew when the maker of the tensor is gone.
 // CHECK-LABEL: func.func @size_of_what_was_fused(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x64xf32>
-// CHECK: norm.compute(%{{.*}} = %[[X]] : tensor<?x64xf32>
-// CHECK-NOT: norm.compute
-// CHECK: return
+// CHECK: norm.compute(%{{.*}} = %[[X]] : tensor<?x64xf32>)
+// CHECK: norm.compute(%{{.*}} = %{{.*}} : tensor<64xf32>, %[[A:.*]] = %[[X]] : tensor<?x64xf32>)
+// CHECK-SAME: space(%{{.*}} = dim(%[[A]], 0)
 func.func @size_of_what_was_fused(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> (tensor<?xf32>, tensor<?x64xf32>) {
   %h = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
     %0 = norm.read %a[%m, %n] : tensor<?x64xf32>

@@ -4,7 +4,8 @@
 // CHECK: verify {{ *}}right
 
 // MANIFEST: "name": "buffer"
-// MANIFEST-SAME: "shape": ["m"]
+// MANIFEST: "shape": [
+// MANIFEST-NEXT: "m"
 func.func @copy(%x: tensor<?xf32> {norm.name = "x", norm.sizes = ["m"]}, %buffer: tensor<?xf32> {norm.name = "buffer"})
     -> (tensor<?xf32> {norm.name = "y", norm.may_alias = "buffer"}) {
   %y = norm.compute(%in = %x : tensor<?xf32>) -> (%out : tensor<?xf32>) space(%m = dim(%in, 0)) {

@@ -167,7 +167,12 @@ fn choose<'c>(
             offered.retain(|other| reduce_alike(mapping, other));
         }
     }
-    let best = cheapest(facts, offered.clone(), target, &assembled, is_legal).or(best);
+    let mut best = cheapest(facts, offered.clone(), target, &assembled, is_legal).or(best);
+    if best.is_none() {
+        // Where all candidates are split and no split applies, a CTA reduces all parts.
+        let whole = of_one_kernel(offered.clone());
+        best = cheapest(facts, whole, target, &assembled, is_legal);
+    }
     let all = || ranked(facts, offered.clone(), target, &assembled);
     let Some((mapping, cost)) = best else {
         // Why the kernel has no schedule as a whole says more than why it cannot be split.

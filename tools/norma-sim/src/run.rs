@@ -76,10 +76,14 @@ pub fn run(
             places.tensors.insert(tensor.name.clone(), *index);
             continue;
         }
+        let outputs = problem.function.outputs.iter();
+        let over = |output: &&Tensor| output.may_alias.as_ref() == Some(&tensor.name);
+        // A result in place may need a larger alignment than the input that it is over.
+        let over = outputs.filter(over).filter(|_| is_in_place(options));
+        let align_of_results = over.map(|output| output.align).max();
+        let align = align.max(align_of_results.unwrap_or(1));
         let mut buffer = buffer(problem, tensor, inputs, align);
-        let mut outputs = problem.function.outputs.iter();
-        let is_shared = outputs.any(|output| output.may_alias.as_ref() == Some(&tensor.name));
-        if is_shared && is_in_place(options) {
+        if align_of_results.is_some() {
             buffer.access = BufferAccess::Output;
         }
         let index = memory.add(buffer);
