@@ -76,7 +76,7 @@ fn of_kernel(kernel: KernelOp, count: usize, options: &CompileOptions) -> Result
     ranked.retain(|(mapping, _)| seen.insert(unbounded(mapping)));
     let legal = by_kind(ranked, |(mapping, cost)| (mapping, cost.total()))
         .into_iter()
-        .filter(|(mapping, _)| basis.is_legal(mapping))
+        .filter(|(mapping, _)| basis.is_legal(mapping, target))
         .filter_map(|(mapping, cost)| Some((basis.fitted(kernel, &mapping).ok()?, cost)))
         .take(count);
     let described = legal.map(|(mapping, cost)| {

@@ -149,7 +149,7 @@ unsafe extern "C" fn normaGlIsPartOfCta(layout: MlirAttribute, shape: Slice<i64>
 }
 
 /// The most elements of a tile that a thread may hold: 255 registers of four bytes, rounded up.
-const MOST_REGISTERS: usize = 1024;
+pub const MOST_REGISTERS: usize = 1024;
 
 fn distributed(layout: Attribute<'_>, shape: &[i64]) -> Result<(), String> {
     let layout = layout::distributed(layout, shape).map_err(|error| error.to_string())?;

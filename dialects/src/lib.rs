@@ -16,6 +16,7 @@ mod slice;
 #[allow(dead_code, reason = "which parts the generated views call depends on the ODS")]
 mod view;
 
+pub use layout_check::MOST_REGISTERS;
 use melior::dialect::{DialectHandle, DialectRegistry};
 pub use view::{
     ContextLike, GlobalEffect, affine_map, affine_map_attribute, dense_i64, inequality, inequality_attribute,

@@ -15,6 +15,7 @@ pub mod candidates;
 mod cluster_room;
 pub mod cost;
 mod dense_rows;
+pub mod exchanges;
 mod extents;
 pub mod facts;
 pub mod given;

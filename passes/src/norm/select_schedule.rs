@@ -158,7 +158,7 @@ fn choose<'c>(
         true => basis.candidates(target),
         false => of_one_kernel(basis.candidates(target)),
     };
-    let is_legal = |mapping: &Mapping| basis.is_legal(mapping);
+    let is_legal = |mapping: &Mapping| basis.is_legal(mapping, target);
     let mut best = None;
     // Registers depend on the number of rows, so that they must not decide on the order in which a row is reduced.
     if !basis.rows.is_empty() && assembled.iter().next().is_some() {

@@ -61,7 +61,7 @@ pub(crate) fn run<'c>(
             continue;
         };
         let staged = staged_us(&basis.facts, stages.inner, target);
-        let is_legal = |mapping: &Mapping| basis.is_legal(mapping);
+        let is_legal = |mapping: &Mapping| basis.is_legal(mapping, target);
         let offered = basis.candidates(target);
         let one = cheapest(&basis.facts, offered, target, &Assembled::default(), is_legal);
         let one = one.map(|(_, cost)| cost.total());

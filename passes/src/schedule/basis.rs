@@ -4,7 +4,7 @@ use melior::Error;
 use norma_dialects::norm::{CachePlace, KernelOp, Level};
 use norma_targets::Target;
 
-use super::{candidates::candidates, facts::Facts, mapping::Mapping, plan, reason::Reason};
+use super::{candidates::candidates, exchanges, facts::Facts, mapping::Mapping, plan, reason::Reason};
 use crate::kernel::{rows::rows, space::Space};
 
 /// What a choice is made from.
@@ -41,9 +41,9 @@ impl<'c, 'a> Basis<'c, 'a> {
         all
     }
 
-    /// Whether the passes can apply a mapping, by what the choice may know.
-    pub fn is_legal(&self, mapping: &Mapping) -> bool {
-        plan::check(&self.space, mapping).is_ok()
+    /// Whether the passes can apply a mapping, by what the choice may know, and a CTA of the target has room for what its warps exchange.
+    pub fn is_legal(&self, mapping: &Mapping, target: &Target) -> bool {
+        plan::check(&self.space, mapping).is_ok() && exchanges::fit(&self.space, &self.facts, mapping, target)
     }
 
     /// The mapping with splits of rows over no more CTAs than the kernel has rows for, which changes only how rows are added up: a part has

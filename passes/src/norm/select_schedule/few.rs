@@ -13,6 +13,7 @@ use crate::{
     schedule::{
         candidates::candidates,
         cost::{Assembled, Cost, SHORT_LAUNCH_US, cheapest, cost},
+        exchanges,
         facts::{Facts, Use},
         mapping::Mapping,
         plan,
@@ -72,7 +73,6 @@ pub(super) fn few(
     // A schedule for fewer points has to be better than the one that would be launched there otherwise.
     tried.sort_by_key(|points| std::cmp::Reverse(*points));
     let many_extent = facts.dims[dim].extent;
-    let is_legal = |mapping: &Mapping| plan::check(space, mapping).is_ok();
     let mut all = Vec::<Few>::new();
     for points in tried
         .into_iter()
@@ -80,6 +80,9 @@ pub(super) fn few(
     {
         let rival = all.last().map_or(many, |few| &few.mapping);
         let facts = Facts::with_open_extent(space, points)?;
+        let is_legal = |mapping: &Mapping| {
+            plan::check(space, mapping).is_ok() && exchanges::fit(space, &facts, mapping, target)
+        };
         let best = cheapest(
             &facts,
             candidates(&facts, target),
