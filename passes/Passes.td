@@ -608,7 +608,9 @@ def NormRelaxDivisions : RustPass<"norm-relax-divisions"> {
     which is computed once for each divisor. Other f32 divisions have
     the flag `arcp` if their result varies over a dim that is reduced, or if the
     kernel reduces nothing, and if whatever depends on it is rounded to floats of
-    at most 16 bits. The error of both is up to 3 ulp, which the table of
+    at most 16 bits. One by `1 + exp(z)` becomes a product with a quarter over a
+    quarter of the divisor, a division that has the flag `afn` as well. The
+    error of all is up to 3 ulp, which the table of
     scalar ops allows for `arith.divf`.
 
     **Leaves alone** divisions of other types, those whose quotient is a result
@@ -637,7 +639,7 @@ def NormRelaxDivisions : RustPass<"norm-relax-divisions"> {
     Statistic<"numHoisted", "num-hoisted", "Divisions turned into products">,
     Statistic<"numApproximated", "num-approximated", "Divisions that need not be exact">,
   ];
-  let dependentDialects = ["arith"];
+  let dependentDialects = ["arith", "math"];
 }
 
 def NormGatherOneHots : RustPass<"norm-gather-one-hots"> {
@@ -872,6 +874,33 @@ def NormDispatchSchedules : RustPass<"norm-dispatch-schedules", "builtin.module"
   }];
   let statistics = [Statistic<"numDispatched", "num-dispatched", "Kernels made for some sizes">];
   let dependentDialects = ["norm", "affine", "arith", "memref"];
+}
+
+def NormDependentLaunch : RustPass<"norm-dependent-launch", "builtin.module"> {
+  let summary = "Let kernels start before those ahead of them have ended";
+  let description = [{
+    Starting a kernel takes time in which the GPU has nothing to do, unless the kernel ahead of it still computes.
+
+    **Requires** nothing.
+
+    **Guarantees** that the chosen schedule of a kernel that functions launch only behind others has `dependent_launch`
+    (programmatic dependent launch), if the target has that. `gl-dependent-launch` makes it wait for what the others write.
+
+    **Leaves alone** kernels whose schedule the user gave, and those that a function launches first.
+
+    ```mlir
+    norm.launch @f_0(%x, %s) : memref<64x64xf32>, memref<64xf32>
+    norm.launch @f_0_finish(%s, %y) : memref<64xf32>, memref<f32>
+    norm.kernel @f_0_finish(...) space(%m = 64) schedule(#norm.schedule<spread = [[lane(32), register(2)]]>)
+    ==>
+    norm.kernel @f_0_finish(...) space(%m = 64) schedule(#norm.schedule<spread = [[lane(32), register(2)]], dependent_launch = true>)
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"", "The target, which may lack dependent launches">,
+  ];
+  let statistics = [Statistic<"numKernels", "num-kernels", "Kernels that may start early">];
+  let dependentDialects = ["norm"];
 }
 
 def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
@@ -1363,6 +1392,7 @@ def GlPipeline : RustPass<"gl-pipeline"> {
     - A `gl.copy_from_shared` becomes bulk copies, or copies of boxes (`gl.tensor_store`). Those of a step are one group, and the
       steps of a loop alternate between two buffers in shared memory: the thread that issues a group waits for it two steps later.
       All groups have completed when the kernel ends.
+    - Copies to memory that nothing loads from are dropped.
 
     **Requires** of copies
     - that they are at a kernel's top level or in a loop there;
@@ -1806,8 +1836,8 @@ def GlDependentLaunch : RustPass<"gl-dependent-launch"> {
   let summary = "Overlap the start of a kernel with the end of the one before it";
   let description = [{
     This is programmatic dependent launch. In a kernel whose `gl.launch` has `dependent_launch`, a `gl.grid_dependency_wait` is
-    inserted before the first access to global memory on each path, and a `gl.grid_dependency_launch`, which lets the next kernel
-    start, after the last loop, or at the start of a kernel without a loop.
+    inserted before the first access to global memory on each path. In such a kernel, and in those that functions launch ahead of
+    it, a `gl.grid_dependency_launch` lets the next kernel start: after the last loop, or at the start of a kernel without a loop.
 
     **Requires** nothing.
 
@@ -1868,6 +1898,7 @@ def ConvertMathToNvvmApprox
     | `math.powf` | `2^(y log2(abs(x)))`, the logarithm and the product in two f32 (Dekker 1971), then C's special cases | derived: the logarithm is off by 2^-30 of itself, so that `ex2.approx` and 2 ulp more are left |
     | `math.sqrt` | `sqrt.rn` | correctly rounded |
     | `arith.divf` with the flag `arcp` | `div.full` | 2 ulp |
+    | `arith.divf` with the flags `arcp` and `afn` | a product with `rcp.approx` | 2 ulp, where the reciprocal is normal |
     | `math.round` | `trunc`, and 1 where at least 1/2 was cut off | exact |
     | `math.clampf` | `arith.minimumf` with the upper bound, `arith.maximumf` with the lower | exact |
     | `math.absf`, `floor`, `ceil`, `trunc`, `roundeven`, `copysign`, `fma` | LLVM's intrinsic | exact, or rounded once |

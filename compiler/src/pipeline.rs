@@ -63,6 +63,8 @@ const STEPS: &[Step] = &[
             // The kernels that combine partial results have no schedule yet, and are not split again. Only now does the
             // module contain all kernels that a schedule may name.
             "norm-select-schedule{target=$target schedule=$named batch-invariant=$batch-invariant portable-clusters=$portable-clusters assembled=$assembled explain=$explain splits=false}",
+            // All kernels and their launches are there.
+            "norm-dependent-launch{target=$target}",
         ],
     },
     Step {

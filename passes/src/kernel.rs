@@ -9,6 +9,7 @@ pub(crate) mod first_kernel;
 pub mod guards;
 pub mod homomorphism;
 pub mod indices;
+pub mod launch_order;
 pub mod named_combiner;
 pub mod nests;
 pub mod positions;

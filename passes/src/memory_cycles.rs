@@ -8,7 +8,7 @@ pub const DRAM_SECTOR: f64 = 1.7;
 pub const L2_LINE: f64 = 3.4;
 /// A sector of L1, which serves 128 bytes a cycle.
 pub const L1_SECTOR: f64 = 0.25;
-/// Each additional request for the same bytes. Four times as many requests cost a copy 3.6% of its time, see docs/schedule/cost-model.md.
+/// Each additional request for the same bytes. Four times as many requests cost a copy 3.6% of its time (H200).
 pub const REQUEST: f64 = 1.0;
 /// The most bytes of a tile that goes through shared memory: the limit of a CTA on every target without opting in to more, which also
 /// leaves room for other CTAs on an SM.

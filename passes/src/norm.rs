@@ -2,6 +2,7 @@
 
 pub(crate) mod cache_inputs;
 pub(crate) mod decompose;
+pub(crate) mod dependent_launch;
 pub(crate) mod differentiate;
 pub(crate) mod dispatch_schedules;
 pub(crate) mod form_computes;

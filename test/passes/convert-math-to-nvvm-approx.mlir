@@ -19,19 +19,23 @@ gpu.module @kernels {
 
 // -----
 
-// A division becomes `div.full` where its flags allow that.
+// A division becomes `div.full` where its flags allow that, and a product with `rcp.approx` where they allow more.
 // CHECK-LABEL: @division
 // CHECK: llvm.call_intrinsic "llvm.nvvm.div.full.ftz"(%[[X:.*]], %[[Y:.*]]) : (f32, f32) -> f32
 // CHECK: arith.divf %[[X]], %[[Y]] : f32
 // CHECK: arith.divf %{{.*}}, %{{.*}} fastmath<arcp> : f64
+// CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[Y]]) : (f32) -> f32
+// CHECK: arith.mulf %[[X]], %[[R]] : f32
 // OPTIONS-LABEL: @division
 // OPTIONS: "llvm.nvvm.div.full"
+// OPTIONS: "llvm.nvvm.rcp.approx.f"
 gpu.module @kernels {
-  func.func @division(%x: f32, %y: f32, %z: f64) -> (f32, f32, f64) {
+  func.func @division(%x: f32, %y: f32, %z: f64) -> (f32, f32, f64, f32) {
     %0 = arith.divf %x, %y fastmath<arcp> : f32
     %1 = arith.divf %x, %y : f32
     %2 = arith.divf %z, %z fastmath<arcp> : f64
-    return %0, %1, %2 : f32, f32, f64
+    %3 = arith.divf %x, %y fastmath<arcp,afn> : f32
+    return %0, %1, %2, %3 : f32, f32, f64, f32
   }
 }
 

@@ -904,3 +904,32 @@ norm.kernel @blocks_beyond_the_end(%x: memref<576xf32>, %y: memref<12xf32>)
   %2 = norm.reduce max %1 over(%i) : f32
   norm.write %2, %y[%b] : memref<12xf32>
 }
+
+// -----
+
+// What the next kernel reads stays in L2, whether this one reads or writes it; what no other reads leaves it first.
+// CHECK-LABEL: gpu.func @ahead(
+// CHECK: gl.load %arg0 {{.*}} cache <l1 = no_allocate>
+// CHECK: gl.store {{.*}} %arg1 {{.*}} cache <l1 = no_allocate>
+// CHECK-LABEL: gpu.func @behind(
+// CHECK: gl.load %arg0 {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+// CHECK: gl.load %arg1 {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+// CHECK: gl.store {{.*}} %arg2 {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+func.func @two(%x: memref<64x8x64xf32>, %s: memref<64x512xf32>, %y: memref<64x512xf32>) {
+  %v = memref.collapse_shape %x [[0], [1, 2]] : memref<64x8x64xf32> into memref<64x512xf32>
+  norm.launch @ahead(%v, %s) : memref<64x512xf32>, memref<64x512xf32>
+  norm.launch @behind(%v, %s, %y) : memref<64x512xf32>, memref<64x512xf32>, memref<64x512xf32>
+  return
+}
+norm.kernel @ahead(%x: memref<64x512xf32>, %s: memref<64x512xf32>) space(%m = 64 : grid, %t = 128 : thread, %v = 4 : register)
+    align(16, 16) schedule(#norm.schedule<spread = [[grid], [warp(4), lane(32), vector(4)]]>) {
+  %0 = norm.read %x[%m, %t * 4 + %v] : memref<64x512xf32>
+  norm.write %0, %s[%m, %t * 4 + %v] : memref<64x512xf32>
+}
+norm.kernel @behind(%x: memref<64x512xf32>, %s: memref<64x512xf32>, %y: memref<64x512xf32>) space(%m = 64 : grid, %t = 128 : thread, %v = 4 : register)
+    align(16, 16, 16) schedule(#norm.schedule<spread = [[grid], [warp(4), lane(32), vector(4)]]>) {
+  %0 = norm.read %x[%m, %t * 4 + %v] : memref<64x512xf32>
+  %1 = norm.read %s[%m, %t * 4 + %v] : memref<64x512xf32>
+  %2 = arith.addf %0, %1 : f32
+  norm.write %2, %y[%m, %t * 4 + %v] : memref<64x512xf32>
+}

@@ -131,3 +131,48 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A kernel lets those start early that functions launch behind it; one behind which no dependent launch is does nothing.
+// CHECK-LABEL: gpu.func @ahead
+// CHECK-NEXT: gl.grid_dependency_launch
+// CHECK-NEXT: gl.load
+// CHECK-LABEL: gpu.func @dependent
+// CHECK-NEXT: gl.grid_dependency_launch
+// CHECK-NEXT: gl.grid_dependency_wait
+// CHECK-LABEL: gpu.func @last
+// CHECK-NEXT: gl.load
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [], block = []>
+module attributes {gpu.container_module} {
+  func.func @function(%x: memref<64xf32>) {
+    norm.launch @ahead::@ahead(%x) : memref<64xf32>
+    norm.launch @dependent::@dependent(%x) : memref<64xf32>
+    norm.launch @last::@last(%x) : memref<64xf32>
+    return
+  }
+  gpu.module @ahead {
+    gpu.func @ahead(%x: memref<64xf32>) kernel attributes {gl.num_warps = 1 : i64,
+        gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+      %t = gl.load %x at affine_map<(n) -> (n)>() : memref<64xf32> -> tensor<64xf32, #row>
+      "test.use"(%t) : (tensor<64xf32, #row>) -> ()
+      gpu.return
+    }
+  }
+  gpu.module @dependent {
+    gpu.func @dependent(%x: memref<64xf32>) kernel attributes {gl.num_warps = 1 : i64,
+        gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16], dependent_launch = true>} {
+      %t = gl.load %x at affine_map<(n) -> (n)>() : memref<64xf32> -> tensor<64xf32, #row>
+      "test.use"(%t) : (tensor<64xf32, #row>) -> ()
+      gpu.return
+    }
+  }
+  gpu.module @last {
+    gpu.func @last(%x: memref<64xf32>) kernel attributes {gl.num_warps = 1 : i64,
+        gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+      %t = gl.load %x at affine_map<(n) -> (n)>() : memref<64xf32> -> tensor<64xf32, #row>
+      "test.use"(%t) : (tensor<64xf32, #row>) -> ()
+      gpu.return
+    }
+  }
+}

@@ -5,6 +5,7 @@
 gpu.module @kernels {
   gpu.func @unaligned(%x: memref<64xbf16>) kernel attributes {gl.num_warps = 4 : i64} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: bulk copies of runs whose addresses are multiples of 2 bytes; supported: of 16}}
     gl.copy_to_shared %x at affine_map<(n) -> (n)>(), %m by bulk : memref<64xbf16>, !tile
     gpu.return
@@ -17,6 +18,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @suffix(%x: memref<64xbf16>) kernel attributes {gl.num_warps = 4 : i64} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: expected guards that leave the first elements of a run}}
     gl.copy_to_shared %x at affine_map<(n) -> (n)>() where affine_map<(n) -> (-n, -8)>[], %m by bulk : memref<64xbf16>, !tile
     gpu.return
@@ -30,6 +32,7 @@ gpu.module @kernels {
   gpu.func @in_a_branch(%x: memref<64xbf16>, %c: i1) kernel attributes {gl.num_warps = 4 : i64} {
     scf.if %c {
       %m = gl.local_alloc : !tile
+      "test.use"(%m) : (!tile) -> ()
       // expected-error @+1 {{unsupported: a copy to or from shared memory in nested loops or branches}}
       gl.copy_to_shared %x at affine_map<(n) -> (n)>(), %m by bulk : memref<64xbf16>, !tile
     }
@@ -46,8 +49,10 @@ gpu.module @kernels {
     %c1 = arith.constant 1 : index
     scf.for %i = %c0 to %n step %c1 {
       %m = gl.local_alloc : !tile
+      "test.use"(%m) : (!tile) -> ()
       gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by bulk : memref<?x64xbf16>, !tile
       %o = gl.local_alloc : !tile
+      "test.use"(%o) : (!tile) -> ()
       // expected-error @+1 {{unsupported: copies by bulk and by cp_async in one loop; supported: by one of them}}
       gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %o by cp_async : memref<?x64xbf16>, !tile
     }
@@ -67,6 +72,7 @@ gpu.module @kernels {
     } do {
     ^bb0(%i: index):
       %m = gl.local_alloc : !tile
+      "test.use"(%m) : (!tile) -> ()
       gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by cp_async : memref<?x64xbf16>, !tile
       %next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>
       scf.yield %next : index
@@ -82,6 +88,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @many_boxes(%x: memref<?x128xbf16>) kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: a tile of 128 boxes; supported: 64}}
     gl.copy_to_shared %x at affine_map<(n) -> (n * 3, 0)>(), %m by tensor : memref<?x128xbf16>, !tile
     gpu.return
@@ -101,6 +108,7 @@ gpu.module @kernels {
     } do {
     ^bb0(%i: index):
       %m = gl.local_alloc : !tile
+      "test.use"(%m) : (!tile) -> ()
       gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by bulk : memref<?x64xbf16>, !tile
       %next = arith.muli %i, %c2 : index
       scf.yield %next : index
@@ -116,6 +124,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @rows_across(%x: memref<?x128xf32>) kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: copies by tensor maps in rows of 4 bytes; supported: multiples of 16}}
     gl.copy_to_shared %x at affine_map<(n, r) -> (r, n)>(), %m by tensor : memref<?x128xf32>, !tile
     gpu.return
@@ -129,6 +138,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @short_boxes(%x: memref<?x128xbf16>) kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: copies by tensor maps in boxes of 64 bytes; supported: multiples of 128}}
     gl.copy_to_shared %x at affine_map<(r, n) -> (r, n)>(), %m by tensor : memref<?x128xbf16>, !tile
     gpu.return
@@ -142,6 +152,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @rows_anywhere(%x: memref<?x60xbf16>) kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: a tensor map of a buffer whose address and strides are multiples of 8 bytes; supported: of 16}}
     gl.copy_to_shared %x at affine_map<(n) -> (0, n)>(), %m by tensor : memref<?x60xbf16>, !tile
     gpu.return
@@ -155,6 +166,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @columns(%x: memref<64x64xbf16, strided<[1, 64]>>) kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: a tensor map of a buffer whose elements are no neighbours along its last axis}}
     gl.copy_to_shared %x at affine_map<(n) -> (n, 0)>(), %m by tensor : memref<64x64xbf16, strided<[1, 64]>>, !tile
     gpu.return
@@ -168,6 +180,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @six_axes(%x: memref<2x2x2x2x2x64xbf16>) kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: a tensor map of a buffer of 6 axes; supported: 1 to 5}}
     gl.copy_to_shared %x at affine_map<(n) -> (0, 0, 0, 0, 0, n)>(), %m by tensor : memref<2x2x2x2x2x64xbf16>, !tile
     gpu.return
@@ -181,6 +194,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @along_two_axes(%x: memref<64x64xbf16>) kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: expected each axis of a tile to move one coordinate}}
     gl.copy_to_shared %x at affine_map<(n) -> (n, n)>(), %m by tensor : memref<64x64xbf16>, !tile
     gpu.return
@@ -195,6 +209,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @sent_by_threads(%y: memref<64xbf16>, %t: tensor<64xbf16, #row>) kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     gl.local_store %t, %m : tensor<64xbf16, #row>, !tile
     // expected-error @+1 {{unsupported: expected a copy by bulk or by tensor, got cp_async}}
     gl.copy_from_shared %m, %y at affine_map<(n) -> (n)>() by cp_async : !tile, memref<64xbf16>
@@ -209,6 +224,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @no_elements(%x: memref<?x0xbf16>) kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
     %m = gl.local_alloc : !tile
+    "test.use"(%m) : (!tile) -> ()
     // expected-error @+1 {{unsupported: a tensor map of a buffer of 0 elements along an axis; supported: 1 to 2147483647}}
     gl.copy_to_shared %x at affine_map<(n) -> (0, n)>(), %m by tensor : memref<?x0xbf16>, !tile
     gpu.return

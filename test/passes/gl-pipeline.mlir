@@ -626,3 +626,26 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// What the copies of an unused tile were made for has been folded away.
+// CHECK-LABEL: gpu.func @unread
+// CHECK-NOT: gl.local_alloc
+// CHECK-NOT: gl.bulk_load
+// CHECK: gpu.return
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @unread(%x: memref<?x64xbf16>, %steps: index) kernel attributes {gl.num_warps = 4 : i64, gl.stages = 2 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %m = gl.local_alloc : !tile
+    gl.copy_to_shared %x at affine_map<(n) -> (0, n)>(), %m by bulk : memref<?x64xbf16>, !tile
+    scf.for %i = %c0 to %steps step %c1 {
+      %s = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %s by bulk : memref<?x64xbf16>, !tile
+    }
+    gpu.return
+  }
+}

@@ -410,6 +410,18 @@ func.func @alias_of_what_is_read_later(%x: tensor<4x8xf32> {norm.name = "x"}) ->
 
 // -----
 
+// Another CTA may have another point of %m, and read what the first CTA has written.
+// expected-error @below {{buffer 1 cannot be the same memory as buffer 0: what is read is written at points of dims that it is not indexed by}}
+norm.kernel @alias_of_what_other_rows_read(%x: memref<64xf32>, %y: memref<64xf32>, %z: memref<128x64xf32>)
+    space(%m = 128, %n = 64) aliases(%y = %x) {
+  %0 = norm.read %x[%n] : memref<64xf32>
+  %1 = arith.negf %0 : f32
+  norm.write %1, %y[%n] : memref<64xf32>
+  norm.write %0, %z[%m, %n] : memref<128x64xf32>
+}
+
+// -----
+
 // expected-error @below {{result 1 cannot be the same memory as 'x': another result may be that already}}
 func.func @alias_twice(%x: tensor<4x8xf32> {norm.name = "x"}) -> (tensor<4x8xf32> {norm.may_alias = "x"}, tensor<4x8xf32> {norm.may_alias = "x"}) {
   %y, %z = norm.compute(%a = %x : tensor<4x8xf32>) -> (%y_ : tensor<4x8xf32>, %z_ : tensor<4x8xf32>) space(%m = 4, %n = 8) {

@@ -116,3 +116,45 @@ norm.kernel @scale_of_a_row(%x: memref<?x64xf32>, %s: memref<?xf32>, %y: memref<
   %3 = arith.divf %0, %2 : f32
   norm.write %3, %y[%m, %n] : memref<?x64xf32>
 }
+
+// -----
+
+// SiLU: `x` is multiplied by a quarter over a quarter of `1 + exp(-x)`, which has a normal reciprocal.
+// CHECK-LABEL: norm.kernel @logistic(
+// CHECK: %[[X:.*]] = norm.read
+// CHECK: %[[N:.*]] = arith.negf %[[X]]
+// CHECK: %[[T:.*]] = math.fma %[[N]], %{{.*}}, %{{.*}} : f32
+// CHECK: %[[E:.*]] = math.exp2 %[[T]]
+// CHECK: %[[D:.*]] = arith.addf %[[E]], %{{.*}} : f32
+// CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[D]] fastmath<arcp,afn>
+// CHECK: arith.mulf %[[X]], %[[R]] : f32
+norm.kernel @logistic(%x: memref<?x64xf32>, %y: memref<?x64xbf16>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = arith.negf %0 : f32
+  %2 = math.exp %1 : f32
+  %one = arith.constant 1.0 : f32
+  %3 = arith.addf %one, %2 : f32
+  %4 = arith.divf %0, %3 : f32
+  %5 = arith.truncf %4 : f32 to bf16
+  norm.write %5, %y[%m, %n] : memref<?x64xbf16>
+}
+
+// -----
+
+// An f32 result, and another constant.
+// CHECK-LABEL: norm.kernel @no_logistic(
+// CHECK: arith.divf %{{.*}}, %{{.*}} fastmath<arcp> : f32
+// CHECK: arith.divf %{{.*}}, %{{.*}} : f32
+norm.kernel @no_logistic(%x: memref<?x64xf32>, %y: memref<?x64xbf16>, %z: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = math.exp %0 : f32
+  %two = arith.constant 2.0 : f32
+  %2 = arith.addf %two, %1 : f32
+  %3 = arith.divf %0, %2 : f32
+  %4 = arith.truncf %3 : f32 to bf16
+  norm.write %4, %y[%m, %n] : memref<?x64xbf16>
+  %one = arith.constant 1.0 : f32
+  %5 = arith.addf %one, %1 : f32
+  %6 = arith.divf %0, %5 : f32
+  norm.write %6, %z[%m, %n] : memref<?x64xf32>
+}

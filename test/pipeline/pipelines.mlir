@@ -39,12 +39,14 @@
 // SCHEDULED-NEXT:  norm-split-reductions
 // SCHEDULED-NEXT:  norm-split-outputs
 // SCHEDULED-NEXT:  norm-select-schedule{{.*}} splits=false target=sm_90a}
+// SCHEDULED-NEXT:  norm-dependent-launch{{.*}}target=sm_90a}
 // SCHEDULED-NEXT: {{^\)}}
 
 // TILED:           norm-dispatch-schedules
 // TILED-NEXT:      norm-split-reductions
 // TILED-NEXT:      norm-split-outputs
 // TILED-NEXT:      norm-select-schedule
+// TILED-NEXT:      norm-dependent-launch
 // TILED-NEXT:      norm-tile
 // TILED-NEXT:      norm-persistent-reduction
 // TILED-NEXT:      norm-merge-reductions

@@ -18,7 +18,7 @@ use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike}
 use crate::{
     mlir::{
         builder::Builder,
-        fast_math::{self, RECIPROCAL},
+        fast_math::{self, APPROXIMATE, RECIPROCAL},
         pass::{PassContext, PassResult},
         types, walk,
     },
@@ -71,6 +71,8 @@ enum Function {
     Clamp,
     /// A division that need not be exact.
     Divide,
+    /// A division whose dividend may be multiplied by an approximate reciprocal.
+    MultiplyByReciprocal,
     /// An LLVM intrinsic that NVPTX selects to exact instructions in f32 and f64, by op name.
     Exact(&'static str),
     /// An LLVM intrinsic that NVPTX selects to exact instructions for every float type.
@@ -98,7 +100,14 @@ impl Function {
             "math.powf" => Self::Pow,
             "math.round" => Self::Round,
             "math.clampf" => Self::Clamp,
-            "arith.divf" if fast_math::flags(op).contains(&RECIPROCAL) => Self::Divide,
+            "arith.divf" => {
+                let flags = fast_math::flags(op);
+                match flags.contains(&RECIPROCAL) {
+                    true if flags.contains(&APPROXIMATE) => Self::MultiplyByReciprocal,
+                    true => Self::Divide,
+                    false => return None,
+                }
+            }
             "math.absf" => Self::ExactInAny("llvm.intr.fabs"),
             "math.copysign" => Self::ExactInAny("llvm.intr.copysign"),
             "math.fma" => Self::ExactInAny("llvm.intr.fma"),
@@ -119,7 +128,7 @@ impl Function {
         let is_f64 = types::is_float(element) && types::bit_width(element) == Some(64);
         let is_up_to_f32 = types::is_float(element) && !types::is_float8(element) && !is_f64;
         match self {
-            Self::Divide => types::is_f32(element),
+            Self::Divide | Self::MultiplyByReciprocal => types::is_f32(element),
             Self::Integer(..) => !types::is_float(element) && types::bit_width(element).is_some(),
             Self::Rsqrt
             | Self::Sqrt

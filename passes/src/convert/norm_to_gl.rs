@@ -12,7 +12,7 @@ mod launch;
 mod placement;
 mod tiles;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use melior::{
     StringRef,
@@ -30,7 +30,7 @@ use norma_dialects::{
 };
 
 use crate::{
-    kernel::space::Space,
+    kernel::{launch_order, space::Space},
     mlir::{
         builder::Builder,
         context,
@@ -48,9 +48,10 @@ use tiles::Tiles;
 
 pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertNormToGl>) -> PassResult<'c> {
     let kernels = walk::named(module, KernelOp::NAME);
+    let read_later = launch_order::read_later(module)?;
     let mut drawing = HashSet::new();
     for op in &kernels {
-        let converted = convert(*op)?;
+        let converted = convert(*op, &read_later)?;
         drawing.extend(converted.draws.then_some(converted.name));
     }
     if !kernels.is_empty() {
@@ -66,7 +67,11 @@ struct Converted {
     draws: bool,
 }
 
-fn convert<'c>(op: OperationRef<'c, '_>) -> Result<Converted, PassError<'c>> {
+/// Converts a kernel. `read_later` has the buffers of each that later kernels read.
+fn convert<'c>(
+    op: OperationRef<'c, '_>,
+    read_later: &HashMap<&'c str, BTreeSet<usize>>,
+) -> Result<Converted, PassError<'c>> {
     let location = op.location();
     let context = context::of(location);
     let kernel =
@@ -87,8 +92,9 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<Converted, PassError<'c>> {
     let buffers = types_of(&space.buffers).into_iter().chain(counter);
     let types = buffers.chain(types_of(&space.scalars)).collect::<Vec<_>>();
     let function_type = TypeAttribute::new(FunctionType::new(context, &types, &[]).into());
+    let kernel_name = kernel.sym_name()?;
     let converted = Converted {
-        name: kernel.sym_name()?.to_owned(),
+        name: kernel_name.to_owned(),
         draws,
     };
     let name = StringAttribute::new(context, &converted.name).into();
@@ -148,7 +154,9 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<Converted, PassError<'c>> {
         &attributes,
         vec![region::of_block(&arguments)],
     );
-    body::translate(&space, &placement, &mapping, &tiles, walk::entry_block(function)?)?;
+    let entry = walk::entry_block(function)?;
+    let read_later = read_later.get(kernel_name).cloned().unwrap_or_default();
+    body::translate(&space, &placement, &mapping, &tiles, read_later, entry)?;
     b.erase(op);
     Ok(converted)
 }

@@ -1,7 +1,7 @@
 //! `gl-dependent-launch` (programmatic dependent launch): a kernel that may start before the preceding one has ended waits for
 //! it before it touches global memory, and lets the following kernel start early.
 //!
-//! Matches kernels whose `gl.launch` says `dependent_launch`. Such a kernel may read what the preceding kernels wrote, and
+//! Matches kernels whose `gl.launch` says `dependent_launch`, and those that a function launches ahead of them. Such a kernel may read what the preceding kernels wrote, and
 //! write what they still read; so every path waits before its first access to global memory, each partition of warps for
 //! itself, unless a producer releases it ([`released`]). The following kernel may start once the last loop has ended, which leaves nothing
 //! more to be read: its CTAs take the places that become free, and wait in turn. A kernel without a loop lets it start at once.
@@ -11,13 +11,17 @@
 
 mod released;
 
+use std::collections::HashSet;
+
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
-use norma_dialects::gl::{
-    GridDependencyLaunchOp, GridDependencyWaitOp, LaunchAttr, MBarrierExpectOp, WarpSpecializeOp,
+use norma_dialects::{
+    gl::{GridDependencyLaunchOp, GridDependencyWaitOp, LaunchAttr, MBarrierExpectOp, WarpSpecializeOp},
+    symbol_name,
 };
 
 use crate::{
     gl::{global_memory, launch},
+    kernel::launch_order::LaunchOrder,
     mlir::{
         builder::Builder,
         pass::{PassContext, PassError, PassResult},
@@ -27,11 +31,24 @@ use crate::{
 };
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlDependentLaunch>) -> PassResult<'c> {
-    for function in walk::named(op, "gpu.func") {
-        if launch::of(function).is_some_and(LaunchAttr::dependent_launch) {
-            wait(walk::entry_block(function)?)?;
-            launch_dependents(walk::entry_block(function)?)?;
+    let order = LaunchOrder::of(op);
+    let functions = walk::named(op, "gpu.func");
+    let is_dependent =
+        |function: &OperationRef<'c, '_>| launch::of(*function).is_some_and(LaunchAttr::dependent_launch);
+    let dependent = functions.iter().filter(|function| is_dependent(function));
+    let dependent = dependent.filter_map(|function| symbol_name(*function));
+    let dependent = dependent.collect::<HashSet<_>>();
+    for function in functions {
+        let body = walk::entry_block(function)?;
+        if is_dependent(&function) {
+            wait(body)?;
             cx.count(GlDependentLaunchStatistic::NumKernels, 1);
+        }
+        let mut behind = symbol_name(function)
+            .into_iter()
+            .flat_map(|kernel| order.behind(kernel));
+        if is_dependent(&function) || behind.any(|kernel| dependent.contains(kernel)) {
+            launch_dependents(body)?;
         }
     }
     Ok(())

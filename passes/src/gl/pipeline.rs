@@ -37,7 +37,7 @@ pub(crate) use bulk::MOST_COPIES;
 use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     attributes::kernel,
-    gl::{CopyEngine, CopyToSharedOp, LocalLoadOp, MBarrierWaitOp},
+    gl::{CopyEngine, CopyToSharedOp, LocalAllocOp, LocalLoadOp, MBarrierWaitOp},
     integer_of,
 };
 
@@ -46,7 +46,7 @@ use crate::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
-        values::users,
+        values::{definition, users},
         walk,
     },
     table::{GlPipeline, GlPipelineStatistic},
@@ -73,6 +73,7 @@ fn pipeline<'c>(
     let stages = integer_of(function, kernel::STAGES).unwrap_or(1);
     let warps = integer_of(function, kernel::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(function.location(), "expected a kernel with gl.num_warps"))?;
+    drop_unread(function)?;
     swizzles::choose(function)?;
     let mut loops: Vec<OperationRef<'c, '_>> = Vec::new();
     let mut groups = Vec::new();
@@ -100,6 +101,22 @@ fn pipeline<'c>(
         GlPipelineStatistic::NumSent,
         shared_to_global::send(function)? as u64,
     );
+    Ok(())
+}
+
+/// Drops copies to memory that nothing loads from: what they were made for has been folded away.
+fn drop_unread<'c>(function: OperationRef<'c, '_>) -> PassResult<'c> {
+    for copy in copies_in(function) {
+        let memory = copy.memory()?;
+        if users(memory).len() > 1 {
+            continue;
+        }
+        let b = Builder::before(copy.op());
+        b.erase(copy.op());
+        if let Some(alloc) = definition(memory).filter(|op| LocalAllocOp::from_op(*op).is_some()) {
+            b.erase(alloc);
+        }
+    }
     Ok(())
 }
 

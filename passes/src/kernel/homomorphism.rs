@@ -27,18 +27,17 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use class::{Class, Rest, is_exponential, product, sum};
-use melior::ir::{
-    OperationRef, Value, ValueLike,
-    attribute::{FloatAttribute, IntegerAttribute},
-    operation::OperationLike,
-};
+use melior::ir::{Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     norm::{ReduceKind, ReduceOp},
     op_name,
 };
 
 use super::space::{DimSet, Space};
-use crate::mlir::{types, values::key};
+use crate::mlir::{
+    types,
+    values::{key, number},
+};
 
 /// The base of an exponential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -338,17 +337,17 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
             "arith.subf" => sum(operand(0)?, operand(1)?.scaled(-1.0)),
             "arith.mulf" => {
                 let [lhs, rhs] = [op.operand(0).ok()?, op.operand(1).ok()?];
-                if let Some(factor) = constant(self.space, rhs) {
+                if let Some(factor) = number(rhs) {
                     return Some(operand(0)?.scaled(factor));
                 }
-                if let Some(factor) = constant(self.space, lhs) {
+                if let Some(factor) = number(lhs) {
                     return Some(operand(1)?.scaled(factor));
                 }
                 product(operand(0)?, operand(1)?, lhs == rhs)
             }
             "arith.divf" => {
                 let (dividend, divisor) = (operand(0)?, operand(1)?);
-                match constant(self.space, op.operand(1).ok()?) {
+                match number(op.operand(1).ok()?) {
                     Some(factor) => Some(dividend.scaled(1.0 / factor)),
                     None if divisor.is_free() => match dividend {
                         Class::Of(Dependence::Exponential { .. }) => Some(dividend),
@@ -359,7 +358,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
             }
             "arith.select" if !self.waits(op.operand(0).ok()?) => {
                 let branches = [op.operand(1).ok()?, op.operand(2).ok()?];
-                let zero = branches.map(|branch| constant(self.space, branch) == Some(0.0));
+                let zero = branches.map(|branch| number(branch) == Some(0.0));
                 match (operand(1)?, operand(2)?) {
                     (one, _) if zero[1] && is_exponential(one) => Some(one),
                     (_, other) if zero[0] && is_exponential(other) => Some(other),
@@ -387,17 +386,4 @@ fn narrow<'c, 'a>(space: &Space<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> 
     std::iter::successors(Some(value), |value| widened(*value))
         .last()
         .unwrap_or(value)
-}
-
-/// The value of a floating-point constant.
-fn constant<'c, 'a>(space: &Space<'c, 'a>, value: Value<'c, 'a>) -> Option<f64> {
-    let op: OperationRef<'c, 'a> = space.ops[space.definition(value)?];
-    if op_name(op) != "arith.constant" {
-        return None;
-    }
-    let value = op.attribute("value").ok()?;
-    FloatAttribute::try_from(value)
-        .map(|float| float.value())
-        .or_else(|_| IntegerAttribute::try_from(value).map(|integer| integer.value() as f64))
-        .ok()
 }

@@ -13,6 +13,9 @@ pub const CONTRACT: &str = "contract";
 /// The flag of a division that may be computed by way of the divisor's reciprocal.
 pub const RECIPROCAL: &str = "arcp";
 
+/// The flag of an op that an approximation of it may replace.
+pub const APPROXIMATE: &str = "afn";
+
 /// All flags, which `fast` stands for, in the order in which MLIR prints them.
 const FAST: [&str; 7] = ["reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn"];
 

@@ -2,6 +2,7 @@
 
 use melior::ir::{
     Identifier, OperationRef, Value, ValueLike,
+    attribute::{FloatAttribute, IntegerAttribute},
     operation::{OperationLike, OperationResult},
 };
 
@@ -13,6 +14,16 @@ pub fn key(value: Value<'_, '_>) -> usize {
 /// The op that a value is a result of; `None` for a block's argument.
 pub fn definition<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
     Some(OperationResult::try_from(value).ok()?.owner())
+}
+
+/// The value of a constant number; `None` for other values.
+pub fn number(value: Value<'_, '_>) -> Option<f64> {
+    let op = definition(value).filter(|op| norma_dialects::op_name(*op) == "arith.constant")?;
+    let attribute = op.attribute("value").ok()?;
+    FloatAttribute::try_from(attribute)
+        .map(|float| float.value())
+        .or_else(|_| IntegerAttribute::try_from(attribute).map(|integer| integer.value() as f64))
+        .ok()
 }
 
 /// The op that contains the block of a block argument; `None` for an op's result.

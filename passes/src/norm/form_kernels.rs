@@ -46,6 +46,9 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormFor
             scalar_ops::check(op)?;
         }
     }
+    for kernel in walk::all(module, KernelOp::from_op) {
+        aliases::check_kernel(kernel)?;
+    }
     let mut names = KernelNames::new(module);
     for function in walk::named(module, "func.func") {
         let Some(host) = Host::read(function)? else {

@@ -12,11 +12,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use melior::ir::{
-    AffineExpr, OperationRef, Type, Value, ValueLike,
-    attribute::{FloatAttribute, IntegerAttribute},
-    operation::OperationLike,
-};
+use melior::ir::{AffineExpr, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     norm::{GatherOp, KernelOp, ReadOp, ReduceKind, ReduceOp},
     op_name,
@@ -36,7 +32,7 @@ use crate::{
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
         types,
-        values::{definition, key},
+        values::{definition, key, number},
         walk,
     },
     table::{NormGatherOneHots, NormGatherOneHotsStatistic},
@@ -336,16 +332,7 @@ fn is_size<'c>(space: &Space<'c, '_>, extent: AffineExpr<'c>, access: &Access<'c
 
 /// Whether a value is a constant zero of either sign: a sum's order may decide which of them it is.
 fn is_zero(value: Value<'_, '_>) -> bool {
-    let Some(constant) = definition(value).filter(|op| op_name(*op) == "arith.constant") else {
-        return false;
-    };
-    let Ok(attribute) = constant.attribute("value") else {
-        return false;
-    };
-    match FloatAttribute::try_from(attribute) {
-        Ok(float) => float.value() == 0.0,
-        Err(_) => IntegerAttribute::try_from(attribute).is_ok_and(|integer| integer.value() == 0),
-    }
+    number(value) == Some(0.0)
 }
 
 /// The dims that nothing is over once all of `found` are gathered. None if a schedule spreads them, or if no dim would be left.

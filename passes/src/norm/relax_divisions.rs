@@ -10,9 +10,11 @@
 //! - One for each element of a reduced dim, or for each point of a kernel without reductions, all of whose uses lead to floats of at most
 //!   16 bits: it gets the flag `arcp`, for which `convert-math-to-nvvm-approx` has an instruction that errs by 2 ulp, far less than that
 //!   rounding. A division of two values of a row stays exact, as there are few of them. So does one that an f32 result depends on, whose
-//!   errors add up in it.
+//!   errors add up in it. Those by `1 + exp(z)` become products with an approximate reciprocal ([`logistic`]).
 //!
 //! The table of scalar ops says of `arith.divf` that it errs by up to 3 ulp. Zeros, infinities and NaN give what a division gives.
+
+mod logistic;
 
 use std::collections::HashSet;
 
@@ -55,12 +57,13 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormRelaxDi
             }
         }
         for division in approximated {
-            let mut flags = fast_math::flags(division);
-            if !flags.contains(&RECIPROCAL) {
-                flags.push(RECIPROCAL);
-                fast_math::set_flags(&Builder::before(division), division, &flags);
-                cx.count(NormRelaxDivisionsStatistic::NumApproximated, 1);
+            if fast_math::flags(division).contains(&RECIPROCAL) {
+                continue;
             }
+            if !logistic::scale(division)? {
+                allow(division, &[RECIPROCAL]);
+            }
+            cx.count(NormRelaxDivisionsStatistic::NumApproximated, 1);
         }
         for division in hoisted {
             multiply_by_reciprocal(division)?;
@@ -84,6 +87,13 @@ fn multiply_by_reciprocal<'c>(division: OperationRef<'c, '_>) -> PassResult<'c> 
     let quotient = b.value("arith.mulf", &[dividend, reciprocal], ty);
     b.replace(division, &[quotient]);
     Ok(())
+}
+
+/// Adds flags to those that a division has.
+fn allow(division: OperationRef<'_, '_>, more: &[&'static str]) {
+    let mut flags = fast_math::flags(division);
+    flags.extend(more);
+    fast_math::set_flags(&Builder::before(division), division, &flags);
 }
 
 /// Whether a value is itself a result of the kernel.

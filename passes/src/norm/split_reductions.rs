@@ -30,7 +30,7 @@ use super::{kernel_names::KernelNames, launches::Launches, scratch_names::Scratc
 use crate::{
     kernel::{
         signature::{Kept, drop_unused},
-        space::Space,
+        space::{DimSet, Space},
         space_rewrite::replace_space,
     },
     mlir::{
@@ -156,13 +156,14 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let Parts { new, part, factors } = Parts::of(&self, &space)?;
         replace_space(&space, &new)?;
         mark(self.kernel);
+        let parts = [part].into();
         if self.mapping.merges_at(Level::Split) {
-            partials::merge(self.kernel, part)?;
+            partials::merge(self.kernel, &parts)?;
         }
         let space = Space::of(self.kernel)?;
-        let partials = partials::of(&space, part, partials::Order::PartsFirst)?;
-        let finish = partials::finish(self.kernel, &partials, part, made)?;
-        let partial = self.partial_kernel(&partials, part, factors)?;
+        let partials = partials::of(&space, &parts, partials::Order::PartsFirst)?;
+        let finish = partials::finish(self.kernel, &partials, &parts, made)?;
+        let partial = self.partial_kernel(&partials, &parts, factors)?;
         let scratch = partials.into_iter().flat_map(|partial| partial.scratch);
         let kernels = [(self.kernel.sym_name()?.to_owned(), partial), finish];
         add_launches(
@@ -178,10 +179,10 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
     fn partial_kernel(
         &self,
         partials: &[Partial<'c>],
-        part: usize,
+        parts: &DimSet,
         factors: Vec<Vec<Factor>>,
     ) -> Result<Kept, PassError<'c>> {
-        partials::leave(self.kernel, partials, part)?;
+        partials::leave(self.kernel, partials, parts)?;
         let mut mapping = self.mapping.clone();
         let more = factors.len() - 1;
         mapping.aligned_dim = mapping.aligned_dim.map(|aligned| {

@@ -7,9 +7,12 @@
 //! for that kernel, and a second one combines the channels. What needs the results at each point is a third kernel, over the same long
 //! rows, for which the second one leaves the results in scratch, one for each channel.
 //!
+//! Rows are short beside the number of pixels, so that the first kernel would have few CTAs: it reduces the pixels in parts, each of which
+//! is as long, and the second kernel combines the parts with the channels.
+//!
 //! That is worth it where one kernel is expected to take longer than three, which read the tensor twice.
 
-use melior::ir::{OperationRef, operation::OperationLike};
+use melior::ir::{AffineExpr, OperationRef, operation::OperationLike};
 use norma_dialects::norm::KernelOp;
 use norma_targets::Target;
 
@@ -18,15 +21,21 @@ use super::split_reductions::{
     partials::{self, Order},
 };
 use crate::{
-    kernel::{positions::Positions, signature::drop_unused, space::Space},
+    kernel::{
+        positions::Positions,
+        signature::drop_unused,
+        space::{DimSet, Space},
+        space_rewrite::{NewDim, NewSpace, replace_space},
+    },
     mlir::{
+        context,
         diagnostic::Diagnostic,
-        pass::{PassContext, PassResult},
+        pass::{PassContext, PassError, PassResult},
         walk,
     },
     schedule::{
         basis::Basis,
-        cost::{Assembled, RUN, cheapest, staged_us},
+        cost::{Assembled, RUN, cheapest, parts_of_stage, staged_us},
         facts::{Access, Facts, Reduction, Use},
         given,
         mapping::Mapping,
@@ -60,7 +69,8 @@ pub(crate) fn run<'c>(
         let Some(stages) = Stages::of(&basis.facts) else {
             continue;
         };
-        let staged = staged_us(&basis.facts, stages.inner, target);
+        let parts = stages.parts(&basis, target);
+        let staged = staged_us(&basis.facts, stages.inner, parts, target);
         let is_legal = |mapping: &Mapping| basis.is_legal(mapping, target);
         let offered = basis.candidates(target);
         let one = cheapest(&basis.facts, offered, target, &Assembled::default(), is_legal);
@@ -77,7 +87,7 @@ pub(crate) fn run<'c>(
             );
             cx.remark(kernel.op().location(), text);
         }
-        stages.apply(kernel, &mut made)?;
+        stages.apply(kernel, parts, &mut made)?;
         cx.count(NormStageReductionsStatistic::NumStaged, 1);
     }
     Ok(())
@@ -89,6 +99,8 @@ struct Stages {
     inner: usize,
     /// A reduced dim outside of the kept one that is beside the inner one.
     outer: usize,
+    /// The kept dim between them.
+    kept: usize,
     /// The bytes of the inner dim, as the reads that are reduced have them.
     run_bytes: u64,
 }
@@ -129,11 +141,31 @@ impl Stages {
         (kept + 1 == inner && (run_bytes as f64) < RUN).then_some(Self {
             inner,
             outer,
+            kept,
             run_bytes,
         })
     }
 
-    fn apply<'c: 'a, 'a>(&self, kernel: KernelOp<'c, 'a>, made: &mut Made<'c, 'a>) -> PassResult<'c> {
+    /// In how many parts the first kernel reduces the outer dim.
+    fn parts(&self, basis: &Basis<'_, '_>, target: &Target) -> u64 {
+        let dims = &basis.facts.dims;
+        // Parts of equal length, so that each has a contiguous piece of memory, need an extent that is known.
+        if !basis.space.extents[self.outer].is_constant() {
+            return 1;
+        }
+        let is_beside = |dim: &usize| *dim != self.kept && dims[*dim].usage == Use::Kept;
+        let beside = (0..dims.len()).filter(is_beside);
+        let rows = beside.map(|dim| dims[dim].extent).product();
+        let row_bytes = dims[self.kept].extent * self.run_bytes;
+        parts_of_stage(rows, dims[self.outer].extent, row_bytes, target)
+    }
+
+    fn apply<'c: 'a, 'a>(
+        &self,
+        kernel: KernelOp<'c, 'a>,
+        parts: u64,
+        made: &mut Made<'c, 'a>,
+    ) -> PassResult<'c> {
         mark(kernel);
         let writes = come_back::Writes::Waiting;
         come_back::take_out(kernel, self.outer, writes, &[self.inner], made)?;
@@ -143,21 +175,23 @@ impl Stages {
             let message = "expected reductions of two stages behind those that come back";
             return Err(Diagnostic::internal(kernel.op().location(), message).into());
         };
-        partials::merge(kernel, left.inner)?;
+        let second = left.divide_outer(kernel, parts)?;
+        mark(kernel);
+        partials::merge(kernel, &second)?;
         let space = Space::of(kernel)?;
-        let over_inner = space.reductions_over(left.inner);
-        let inner = over_inner.iter().copied().collect::<Positions>();
-        let waits = |position: &usize| {
-            let mut values = space.ops[*position].operands();
-            values.any(|value| space.waits_for(value).shared(&inner).next().is_some())
+        let over_second = second.iter().flat_map(|dim| space.reductions_over(*dim));
+        let over_second = over_second.collect::<Positions>();
+        let waits = |position: usize| {
+            let mut values = space.ops[position].operands();
+            values.any(|value| space.waits_for(value).shared(&over_second).next().is_some())
         };
-        if over_inner.iter().any(waits) {
+        if over_second.iter().any(waits) {
             let message = "expected reductions that have been merged, got one that waits for another";
             return Err(Diagnostic::internal(space.location(), message).into());
         }
-        let partials = partials::of(&space, left.inner, Order::AsInSpace)?;
-        let finish = partials::finish(kernel, &partials, left.inner, made)?;
-        partials::leave(kernel, &partials, left.inner)?;
+        let partials = partials::of(&space, &second, Order::AsInSpace)?;
+        let finish = partials::finish(kernel, &partials, &second, made)?;
+        partials::leave(kernel, &partials, &second)?;
         let kernels = [(kernel.sym_name()?.to_owned(), drop_unused(kernel)?), finish];
         let scratch = partials.into_iter().flat_map(|partial| partial.scratch);
         add_launches(
@@ -167,5 +201,37 @@ impl Stages {
             &scratch.collect::<Vec<_>>(),
             &kernels,
         )
+    }
+
+    /// Makes the outer dim two: the parts, and the points of a part. Returns the dims that are left to the second stage.
+    fn divide_outer<'c>(&self, kernel: KernelOp<'c, '_>, parts: u64) -> Result<DimSet, PassError<'c>> {
+        if parts <= 1 {
+            return Ok([self.inner].into());
+        }
+        let space = Space::of(kernel)?;
+        let context = context::of(space.location());
+        let extent = space.extents[self.outer];
+        let points = u64::try_from(extent.constant_value()).unwrap_or(0);
+        let of_part = points.div_ceil(parts);
+        let [parts_extent, part_extent] =
+            [parts, of_part].map(|extent| AffineExpr::constant(context, extent as i64));
+        let mut new = NewSpace::default();
+        let mut add = |extent: AffineExpr<'c>| {
+            new.dims.push(NewDim { extent, role: None });
+            AffineExpr::dim(context, new.dims.len() - 1)
+        };
+        for (dim, old) in space.extents.iter().enumerate() {
+            let whole = match dim == self.outer {
+                true => add(parts_extent) * part_extent + add(part_extent),
+                false => add(*old),
+            };
+            if dim == self.outer && parts * of_part != points {
+                new.guards.push([whole, extent]);
+            }
+            new.old_dims.push(whole);
+        }
+        replace_space(&space, &new)?;
+        let inner = self.inner + usize::from(self.inner > self.outer);
+        Ok([self.outer, inner].into())
     }
 }

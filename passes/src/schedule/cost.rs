@@ -33,7 +33,7 @@ use super::{facts::Facts, mapping::Mapping};
 use candidate::Candidate;
 pub(super) use candidate::relative_bandwidth;
 use kernel::Kernel;
-pub use launches::staged_us;
+pub use launches::{parts_of_stage, staged_us};
 pub use measured::{RUN, SHORT_LAUNCH_US};
 pub use ranking::{Assembled, cheapest, ranked};
 

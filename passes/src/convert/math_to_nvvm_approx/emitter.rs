@@ -67,6 +67,7 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
                 self.op("arith.maximumf", &[below, *low])
             }
             (Function::Divide, [a, b]) => self.divide(*a, *b),
+            (Function::MultiplyByReciprocal, [a, b]) => self.multiply(*a, self.special("rcp.approx", *b)),
             (Function::Exact(name) | Function::ExactInAny(name), operands) => self.op(name, operands),
             (Function::Integer(name, edge), operands) => {
                 let defined = BoolAttribute::new(self.b.context(), false).into();

@@ -71,12 +71,14 @@ struct Translated<'c, 'a> {
     zero_outside: Guards,
 }
 
-/// Translates the body of a kernel into `entry`, whose arguments are the buffers and the scalars.
+/// Translates the body of a kernel into `entry`, whose arguments are the buffers and the scalars. Kernels that are launched later read the
+/// buffers `read_later`.
 pub(super) fn translate<'c: 'a, 'a>(
     space: &Space<'c, 'a>,
     placement: &Placement,
     mapping: &Mapping,
     tiles: &Tiles<'c>,
+    read_later: BTreeSet<usize>,
     entry: BlockRef<'c, 'a>,
 ) -> Result<(), PassError<'c>> {
     let items =
@@ -87,6 +89,7 @@ pub(super) fn translate<'c: 'a, 'a>(
         placement,
         mapping,
         tiles,
+        read_later,
         b: Builder::at_end(entry, space.location()),
         entry,
         values: HashMap::new(),
@@ -134,6 +137,8 @@ struct Body<'s, 'c, 'a> {
     placement: &'s Placement,
     mapping: &'s Mapping,
     tiles: &'s Tiles<'c>,
+    /// The buffers that kernels which are launched later read.
+    read_later: BTreeSet<usize>,
     b: Builder<'c, 'a>,
     entry: BlockRef<'c, 'a>,
     /// The values that are visible in the current scope.

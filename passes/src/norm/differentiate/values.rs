@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use melior::ir::{
-    Attribute, AttributeLike, Type, Value, ValueLike, attribute::FloatAttribute, operation::OperationLike,
-};
+use melior::ir::{Attribute, AttributeLike, Type, Value, ValueLike, attribute::FloatAttribute};
 use norma_dialects::norm::ReduceKind;
 
 use super::sum::{Atom, Product, Rounding};
@@ -15,8 +13,7 @@ use crate::{
         comparison::{Predicate, compare_floats},
         pass::PassError,
         types,
-        values::{definition, key},
-        walk,
+        values::{key, number},
     },
 };
 
@@ -293,11 +290,5 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
 
 /// The value of a floating-point constant; `None` for other values.
 pub(super) fn constant(value: Value<'_, '_>) -> Option<f64> {
-    let op = definition(value).filter(|op| walk::has_name(*op, "arith.constant"))?;
-    types::is_float(value.r#type()).then_some(())?;
-    Some(
-        FloatAttribute::try_from(op.attribute("value").ok()?)
-            .ok()?
-            .value(),
-    )
+    number(value).filter(|_| types::is_float(value.r#type()))
 }

@@ -1,14 +1,17 @@
-//! Checks which results may share an argument's memory, as `norm.may_alias` asks.
+//! Checks which results may share an argument's memory, as `norm.may_alias` and the `aliases` of a kernel ask.
 //!
 //! A result may overwrite an argument if no element is read after the point that writes it. That can be had if the compute that
 //! writes the result reads the argument only at the coordinates that it writes, if nothing that depends on what it reads there varies
-//! over other dims or is written at points of other dims (over which CTAs may be spread), and if no later compute reads the argument. That
+//! over other dims or is written at points of other dims (over which CTAs may be spread), and if no later compute reads the argument. A
+//! kernel that was written by hand, with its launches, has to fulfil the first two conditions; the third is left to whoever wrote both. That
 //! no later loop reads an element that an earlier one has written is ensured where loop nests are derived ([`crate::kernel::nests`]), and that
 //! no later kernel does where kernels are taken apart ([`crate::norm::split_reductions`]).
 
 use std::collections::{BTreeSet, HashSet};
 
 use melior::ir::{BlockLike, Value, operation::OperationLike};
+
+use norma_dialects::norm::KernelOp;
 
 use super::{Compute, Host};
 use crate::{
@@ -55,10 +58,27 @@ pub(super) fn check<'c: 'a, 'a>(host: &Host<'c, 'a>) -> PassResult<'c> {
             }
             if compute.op.outputs().contains(&result) {
                 is_written = true;
-                if reads && let Some(why) = hazard(compute, argument, result)? {
+                let inputs = compute.tensors().into_iter().map(|tensor| tensor == argument);
+                let outputs = compute.op.outputs().into_iter().map(|output| output == result);
+                let shared = inputs.chain(outputs).collect::<Vec<_>>();
+                if reads && let Some(why) = hazard(&Space::of_compute(compute.op)?, &shared)? {
                     return refuse(why);
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Checks the `aliases` of a kernel that was written by hand.
+pub(super) fn check_kernel<'c: 'a, 'a>(kernel: KernelOp<'c, 'a>) -> PassResult<'c> {
+    let space = Space::of(kernel)?;
+    for (output, input) in space.aliases() {
+        let is_shared = |buffer| buffer == output || buffer == input;
+        let shared = (0..space.buffers.len()).map(is_shared).collect::<Vec<_>>();
+        if let Some(why) = hazard(&space, &shared)? {
+            let message = format!("buffer {output} cannot be the same memory as buffer {input}: {why}");
+            return Err(Diagnostic::user(kernel.op().location(), message).into());
         }
     }
     Ok(())
@@ -89,16 +109,9 @@ pub(super) fn pairs<'c: 'a, 'a>(
     Ok(pairs)
 }
 
-/// Why an element of the argument may be needed at other points than the one that writes it; `None` if it may not.
-fn hazard<'c: 'a, 'a>(
-    compute: &Compute<'c, 'a>,
-    argument: Value<'c, 'a>,
-    result: Value<'c, 'a>,
-) -> Result<Option<&'static str>, PassError<'c>> {
-    let space = Space::of_compute(compute.op)?;
-    let inputs = compute.tensors().into_iter().map(|tensor| tensor == argument);
-    let outputs = compute.op.outputs().into_iter().map(|output| output == result);
-    let shared = inputs.chain(outputs).collect::<Vec<_>>();
+/// Why an element of the memory that buffers share (`shared`, by buffer) may be needed at other points than the one that writes it;
+/// `None` if it may not.
+fn hazard<'c>(space: &Space<'c, '_>, shared: &[bool]) -> Result<Option<&'static str>, PassError<'c>> {
     let accesses = space
         .accesses()?
         .into_iter()

@@ -11,7 +11,7 @@ use crate::{
     kernel::{
         reductions,
         signature::{Kept, drop_dead, drop_unused},
-        space::{Access, Space, is_write},
+        space::{Access, DimSet, Space, is_write},
     },
     mlir::{
         builder::Builder,
@@ -28,7 +28,7 @@ use crate::{
 /// The order of the axes of scratch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::norm) enum Order {
-    /// The dim of the parts, and then those that the result varies over.
+    /// The dims of the parts, and then those that the result varies over.
     PartsFirst,
     /// That of the space.
     AsInSpace,
@@ -53,19 +53,21 @@ impl<'c> Partial<'c> {
     }
 }
 
-/// The reductions over the dim of the parts.
+/// The reductions over the dims of the parts.
 pub(in crate::norm) fn of<'c: 'a, 'a>(
     space: &Space<'c, 'a>,
-    part: usize,
+    parts: &DimSet,
     order: Order,
 ) -> Result<Vec<Partial<'c>>, PassError<'c>> {
+    let over_parts = parts.iter().flat_map(|part| space.reductions_over(*part));
     let mut partials = Vec::new();
-    for reduction in space.reductions_over(part) {
+    for reduction in over_parts.collect::<BTreeSet<_>>() {
         let mut scratch = Vec::new();
         for result in space.ops[reduction].results() {
             let result = Value::from(result);
-            let mut dims = [part]
-                .into_iter()
+            let mut dims = parts
+                .iter()
+                .copied()
                 .chain(space.dims_of(result))
                 .collect::<Vec<_>>();
             if order == Order::AsInSpace {
@@ -78,12 +80,12 @@ pub(in crate::norm) fn of<'c: 'a, 'a>(
     Ok(partials)
 }
 
-/// Merges the reductions over `part` that depend on one another, and reduces each part with a reference of its own.
-pub(in crate::norm) fn merge<'c>(kernel: KernelOp<'c, '_>, part: usize) -> PassResult<'c> {
+/// Merges the reductions over `parts` that depend on one another, and reduces each part with a reference of its own.
+pub(in crate::norm) fn merge<'c>(kernel: KernelOp<'c, '_>, parts: &DimSet) -> PassResult<'c> {
     merge_groups(
         || Space::of(kernel),
         |space, lead| {
-            let is_part = |dim: &Value<'c, '_>| *dim == space.dims[part];
+            let is_part = |dim: &Value<'c, '_>| is_among(space, parts, *dim);
             let (parts, within) = lead.dims().into_iter().partition::<Vec<_>, _>(is_part);
             (!parts.is_empty()).then_some(Partition {
                 within,
@@ -99,16 +101,16 @@ pub(in crate::norm) fn merge<'c>(kernel: KernelOp<'c, '_>, part: usize) -> PassR
 pub(in crate::norm) fn leave<'c>(
     kernel: KernelOp<'c, '_>,
     partials: &[Partial<'c>],
-    part: usize,
+    parts: &DimSet,
 ) -> PassResult<'c> {
     let space = Space::of(kernel)?;
-    for position in behind(&space, partials, part)?.iter().rev() {
+    for position in behind(&space, partials, parts)?.iter().rev() {
         Builder::before(space.ops[*position]).erase(space.ops[*position]);
     }
     for partial in partials {
         let reduce = partial.reduce(&space)?;
-        let dims = reduce.dims().into_iter().filter(|dim| *dim != space.dims[part]);
-        let dims = dims.collect::<Vec<_>>();
+        let mut dims = reduce.dims();
+        dims.retain(|dim| !is_among(&space, parts, *dim));
         // Where the reduction is over the parts alone, its operands are the partial results.
         let values = match dims.is_empty() {
             true => reduce.values(),
@@ -131,7 +133,7 @@ pub(in crate::norm) fn leave<'c>(
 pub(in crate::norm) fn finish<'c: 'a, 'a>(
     kernel: KernelOp<'c, 'a>,
     partials: &[Partial<'c>],
-    part: usize,
+    parts: &DimSet,
     made: &mut Made<'c, 'a>,
 ) -> Result<(String, Kept), PassError<'c>> {
     let name = made.names.like(&format!("{}_finish", kernel.sym_name()?));
@@ -139,7 +141,7 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
     let copy = copy_kernel(&beside, kernel, &name)?;
     beside.remove_attribute(copy.op(), "schedule");
     let space = Space::of(copy)?;
-    let needed = behind(&space, partials, part)?;
+    let needed = behind(&space, partials, parts)?;
     let is_others = |position: &usize| is_write(space.ops[*position]) && !needed.contains(position);
     for position in (0..space.ops.len()).filter(is_others) {
         beside.erase(space.ops[position]);
@@ -152,11 +154,18 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
             .map(|scratch| scratch.read(copy, reduce.op()));
         let reads = reads.collect::<Result<Vec<_>, _>>()?;
         let b = Builder::before(reduce.op());
-        reductions::set_operands(&b, reduce.op(), &reads, &[space.dims[part]], None);
+        let mut dims = reduce.dims();
+        dims.retain(|dim| is_among(&space, parts, *dim));
+        reductions::set_operands(&b, reduce.op(), &reads, &dims, None);
     }
     drop_dead(copy)?;
     let kept = drop_unused(copy)?;
     Ok((name, kept))
+}
+
+/// Whether a value is one of some dims of the space.
+fn is_among<'c>(space: &Space<'c, '_>, dims: &DimSet, value: Value<'c, '_>) -> bool {
+    dims.iter().any(|dim| space.dims[*dim] == value)
 }
 
 /// Positions of the ops that the kernel which combines the parts has in place of the one that leaves partial results: those that depend
@@ -165,7 +174,7 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
 fn behind<'c>(
     space: &Space<'c, '_>,
     partials: &[Partial<'_>],
-    part: usize,
+    parts: &DimSet,
 ) -> Result<BTreeSet<usize>, PassError<'c>> {
     let reductions = partials
         .iter()
@@ -190,7 +199,7 @@ fn behind<'c>(
             access.is_write && aliases.any(|(output, _)| *output == access.buffer)
         };
         let access = space.access(*op)?.filter(is_over_input);
-        if access.is_some_and(|access| !access.dims().contains(&part)) {
+        if access.is_some_and(|access| !parts.is_subset(&access.dims())) {
             behind.insert(position);
         }
     }

@@ -21,7 +21,11 @@ pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
         false => {
             let ideal_us = candidate.ideal_us();
             let beside = [issue_us(candidate), runs::shared_us(candidate)].map(|us| us / ideal_us);
-            ideal_us * longer(&beside, OVERLAP_POWER) / 100.0
+            let power = match candidate.mapped.facts.reductions.is_empty() {
+                true => ELEMENTWISE_OVERLAP_POWER,
+                false => OVERLAP_POWER,
+            };
+            ideal_us * longer(&beside, power) / 100.0
         }
     }
 }

@@ -81,22 +81,34 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
 
 /// Microseconds in which three kernels reduce in two stages, over the dim `inner` in the second, and compute what needs the results
 /// (`norm-stage-reductions`), or two if nothing is needed again. The reads that are reduced are made twice, both times in long rows;
-/// partial results and results are written and read again, one for each point of `inner`.
-pub fn staged_us(facts: &Facts, inner: usize, target: &Target) -> f64 {
+/// results are written and read again, one for each point of `inner`, and partial results likewise for each of `parts`.
+pub fn staged_us(facts: &Facts, inner: usize, parts: u64, target: &Target) -> f64 {
     let (read, written) = facts.traffic();
     let left = |reduction: &Reduction| {
         let dims = (0..facts.dims.len()).filter(|dim| reduction.keeps[*dim] || *dim == inner);
         let points = dims.map(|dim| facts.dims[dim].extent as f64).product::<f64>();
         points * reduction.bytes as f64
     };
-    let scratch = 2.0 * facts.reductions.iter().map(left).sum::<f64>();
+    let results = 2.0 * facts.reductions.iter().map(left).sum::<f64>();
+    let partials = results * parts as f64;
     let comes_back = facts.dims.iter().any(|dim| dim.is_revisited);
     let (bytes, kernels) = match comes_back {
-        true => (2.0 * read + written + 2.0 * scratch, 3.0),
-        false => (read + written + scratch, 2.0),
+        true => (2.0 * read + written + partials + results, 3.0),
+        false => (read + written + partials, 2.0),
     };
     let speed = target.part.bandwidth * target.part.copy_efficiency;
     1e6 * bytes / speed * STAGED + kernels * KERNEL_US
+}
+
+/// The parts in which the first of these kernels reduces `points` rows of `row_bytes` bytes each, for each of `kept` points: as many as give
+/// each SM [`CTAS_OF_STAGE`] CTAs that read [`RUN_OF_STAGE`] bytes of each row, if a part then has [`ROWS_OF_PART`] rows.
+pub fn parts_of_stage(kept: u64, points: u64, row_bytes: u64, target: &Target) -> u64 {
+    let ctas = kept * row_bytes.div_ceil(RUN_OF_STAGE);
+    let wanted = (u64::from(target.part.sms) * CTAS_OF_STAGE).div_ceil(ctas.max(1));
+    let wanted = wanted.min(points / ROWS_OF_PART).max(1);
+    // Parts of equal length need no guards.
+    let divides = |parts: &u64| points.is_multiple_of(*parts);
+    (wanted..2 * wanted).find(divides).unwrap_or(wanted)
 }
 
 /// Returns the number of points that the kernel which combines partial results is spread over: the points of the dims that all

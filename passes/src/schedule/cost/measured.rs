@@ -348,6 +348,13 @@ pub const STAGED: f64 = 1.05;
 /// RMSNorm's gradient over 32768 rows of 128 columns, 5 us of bytes, is 15% faster with four warps than with two, which are too few to issue
 /// its instructions (H200).
 pub const END_OF_PART_US: f64 = 0.5;
+/// CTAs of an SM among which the first of these kernels is spread, the bytes of each row that such a CTA reads, and the rows of a part that it
+/// reduces at the least. Sums and squares over
+/// 4096 rows of 320 bf16 for 32 images take 30, 21.8 and 24.9 us in 1, 4 and 64 parts, over 1024 rows of 640 13.5, 12.2 and 14.9, and over
+/// 16384 rows of 512 for 8 images 49 in 1 part and 34.2 and 34.6 in 16 and 64 (docs/measurements/group-norm.md).
+pub const CTAS_OF_STAGE: u64 = 4;
+pub const RUN_OF_STAGE: u64 = 128;
+pub const ROWS_OF_PART: u64 = 64;
 /// The H200's boost clock.
 pub const CYCLES_PER_SECOND: f64 = 1.755e9;
 /// Instructions that an SM issues in a second: four schedulers, and the share of issue slots that kernels of this kind fill. Softmax over 4097
@@ -389,6 +396,9 @@ pub const CYCLES_PER_WAVEFRONT: f64 = 1.2;
 /// The power of the norm that combines the time of memory with those of the issue slots, of shared memory where runs go through it, and of
 /// latency that too few bytes in flight cover. Softmax over 197 columns with eight, four and two rows in a warp: 4150, 4077 and 3624 GB/s.
 pub const OVERLAP_POWER: i32 = 8;
+/// The same where nothing is reduced, so that each thread loads, computes and stores once. SiLU of a scaled tensor of 32x4096x320 bf16 takes 44
+/// us with lanes beyond the ends of rows, which issue for 35 us, and 42 us without, where the bytes take 39.
+pub const ELEMENTWISE_OVERLAP_POWER: i32 = 4;
 /// The loss of tiles that go through shared memory as runs, in per cent of a copy of their bytes. Over rows of 770 bf16, which threads
 /// access by twos, RMSNorm reaches 4103 GB/s with runs and 4134 without.
 pub const RUN_EXCHANGE: f64 = 2.5;

@@ -287,7 +287,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     /// The cache hints of an access. Elements that later nests read again stay in the cache in which the schedule keeps them,
     /// until the last nest has read them. Otherwise the dims that are spread over CTAs decide. An access over all of them
     /// touches elements that no other CTA touches, which are evicted first; elements that all CTAs touch, or at least
-    /// [`SHARING_CTAS`] of them, are evicted last. Accesses that do not move whole sectors, but share them with others of their own
+    /// [`SHARING_CTAS`] of them, are evicted last. What a kernel that is launched later reads may stay in L2. Accesses that do not move whole sectors, but share them with others of their own
     /// CTA, get no hint, which would evict a sector before all of it is used.
     pub(super) fn cache_hints(
         &self,
@@ -296,12 +296,16 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         moves_whole_sectors: bool,
     ) -> Option<CacheAttr<'c>> {
         let hints = |l1, l2| Some(CacheAttr::get(self.b.context(), l1, l2));
+        let done = match self.read_later.contains(&access.buffer) {
+            true => EvictionPolicy::Normal,
+            false => EvictionPolicy::First,
+        };
         if visit.total > 1 {
             let is_last = visit.number == visit.total;
             match self.mapping.place(access.buffer) {
-                CachePlace::L1 if is_last => return hints(EvictionPolicy::First, EvictionPolicy::First),
+                CachePlace::L1 if is_last => return hints(EvictionPolicy::First, done),
                 CachePlace::L1 => return hints(EvictionPolicy::Last, EvictionPolicy::Last),
-                CachePlace::L2 if is_last => return hints(EvictionPolicy::NoAllocate, EvictionPolicy::First),
+                CachePlace::L2 if is_last => return hints(EvictionPolicy::NoAllocate, done),
                 CachePlace::L2 => return hints(EvictionPolicy::NoAllocate, EvictionPolicy::Last),
                 _ => return None,
             }
@@ -314,7 +318,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let is_shared_by_all = !of_ctas().any(|dim| dims.contains(&dim));
         let unused = of_ctas().filter(|dim| !dims.contains(dim));
         match self.points(unused) {
-            Some(1) => hints(EvictionPolicy::NoAllocate, EvictionPolicy::First),
+            Some(1) => hints(EvictionPolicy::NoAllocate, done),
             Some(..SHARING_CTAS) if !is_shared_by_all => None,
             _ => hints(EvictionPolicy::Last, EvictionPolicy::Last),
         }
