@@ -642,6 +642,31 @@ def NormRelaxDivisions : RustPass<"norm-relax-divisions"> {
   let dependentDialects = ["arith", "math"];
 }
 
+def NormRoundProducts : RustPass<"norm-round-products"> {
+  let summary = "Keep products rounded that are compared with the largest of them";
+  let description = [{
+    **Requires** kernels that have not been tiled, so that an element is computed once for all its uses.
+
+    **Guarantees** that an `arith.mulf` has the attribute `norm.rounded` if it is added to, or subtracted from, a value that
+    depends on a maximum, or on another reduction than a sum or a product, of values that are computed from it.
+    `nvvm-contract-sums` makes no fma of such a sum, whose distance to the largest product is 0 only if both are rounded alike.
+
+    **Leaves alone** the op otherwise, and other products.
+
+    ```mlir
+    %1 = arith.mulf %0, %scale : f32
+    %2 = norm.reduce max %1 over(%n) : f32
+    %3 = arith.subf %1, %2 : f32
+    ==>
+    %1 = arith.mulf %0, %scale {norm.rounded} : f32
+    %2 = norm.reduce max %1 over(%n) : f32
+    %3 = arith.subf %1, %2 : f32
+    ```
+  }];
+  let statistics = [Statistic<"numProducts", "num-products", "Products that keep their rounding">];
+  let dependentDialects = ["norm"];
+}
+
 def NormGatherOneHots : RustPass<"norm-gather-one-hots"> {
   let summary = "Read the one element that a sum keeps";
   let description = [{

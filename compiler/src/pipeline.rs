@@ -46,6 +46,7 @@ const STEPS: &[Step] = &[
             // Runs behind the merging of dims, which leaves alone those whose positions are values.
             "norm-gather-one-hots",
             "norm-narrow-comparisons",
+            "norm-round-products",
         ],
     },
     Step {

@@ -16,9 +16,9 @@ static constexpr StringRef tensorAttributes[] = {"norm.align",     "norm.buffer"
                                                  "norm.may_alias", "norm.min",    "norm.multiples",
                                                  "norm.name",      "norm.output", "norm.sizes"};
 
-/// The attributes of a host function, of the function that a kernel becomes, and of a host function's scratch (README.md).
+/// The attributes of a host function, of the function that a kernel becomes, of scalar ops, and of a host function's scratch (README.md).
 static constexpr StringRef opAttributes[] = {"norm.choice",   "norm.gradient", "norm.name",    "norm.part",
-                                             "norm.schedule", "norm.scratch",  "norm.sharded",
+                                             "norm.rounded",  "norm.schedule", "norm.scratch", "norm.sharded",
                                              "norm.zeroed"};
 
 /// Completes `error`, which says what was expected, with the known names and the one that `name` is likely to mean.

@@ -38,6 +38,12 @@ pub mod kernel {
     pub const PART: &str = "norm.part";
 }
 
+/// Attributes of scalar ops.
+pub mod op {
+    /// Marks an `arith.mulf` whose rounded result another value may be: a sum with it is no fma.
+    pub const ROUNDED: &str = "norm.rounded";
+}
+
 /// Attributes of a host function.
 pub mod function {
     /// Asks for the function's gradient: an array of the names of the arguments that it is with respect to, or a unit for all tensors

@@ -69,8 +69,12 @@ impl<'a> Evaluation<'a> {
                     .filter(|statement| statement.results().contains(&result))
                     .count()
                     == 1;
+                let of_result = parts.iter().filter(|part| part.tensor == result);
                 if is_read || !is_only {
-                    state.store(result, parts.iter().filter(|part| part.tensor == result))?;
+                    state.store(result, of_result)?;
+                } else if let Some(intermediate) = state.intermediate(result) {
+                    // A later statement may be as large as a tensor that it does not read.
+                    state.made_shape(intermediate, of_result)?;
                 }
                 if is_only {
                     last.extend(parts.iter().filter(|part| part.tensor == result).cloned());

@@ -22,6 +22,7 @@ pub(crate) mod narrow_comparisons;
 pub(crate) mod normalize_space;
 pub(crate) mod persistent_reduction;
 pub(crate) mod relax_divisions;
+pub(crate) mod round_products;
 pub(crate) mod scale_exponents;
 mod scratch_names;
 pub(crate) mod select_schedule;

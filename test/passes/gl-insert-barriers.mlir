@@ -424,3 +424,32 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A buffer that may be the memory of another: of the threads that load an element one stores, after the others have loaded. Threads that
+// store what they have loaded wait for none.
+// CHECK-LABEL: gpu.func @in_place
+// CHECK: gl.load %[[X:.*]] at
+// CHECK-NEXT: "test.use"
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.store
+// CHECK-LABEL: gpu.func @own
+// CHECK-NOT: gl.barrier
+// CHECK: gpu.return
+#copies = #gl.linear<register = [], lane = [[1], [2], [0], [0], [0]], warp = [], block = []>
+#own = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [4, 4], aliases = [1, 0]>
+gpu.module @kernels {
+  gpu.func @in_place(%x: memref<4xf32>, %y: memref<4xf32>) kernel attributes {gl.num_warps = 1 : i64, gl.launch = #launch} {
+    %0 = gl.load %x at affine_map<(n) -> (n)>() : memref<4xf32> -> tensor<4xf32, #copies>
+    "test.use"(%0) : (tensor<4xf32, #copies>) -> ()
+    gl.store %0, %y at affine_map<(n) -> (n)>() : tensor<4xf32, #copies>, memref<4xf32>
+    gpu.return
+  }
+  gpu.func @own(%x: memref<32xf32>, %y: memref<32xf32>) kernel attributes {gl.num_warps = 1 : i64, gl.launch = #launch} {
+    %0 = gl.load %x at affine_map<(n) -> (n)>() : memref<32xf32> -> tensor<32xf32, #own>
+    gl.store %0, %y at affine_map<(n) -> (n)>() : tensor<32xf32, #own>, memref<32xf32>
+    gpu.return
+  }
+}

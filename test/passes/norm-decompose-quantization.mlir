@@ -20,7 +20,8 @@ func.func @static_scale(%x: tensor<?x64xbf16>, %s: tensor<f32>) -> tensor<?x64xf
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 2, %[[J:.*]] = 32)
 // CHECK: norm.read %{{.*}}[%[[M]], %[[B]] * 32 + %[[J]]]
 // CHECK: %[[AMAX:.*]] = norm.reduce max %{{.*}} over(%[[J]]) : f32
-// CHECK: %[[BITS:.*]] = arith.bitcast %[[AMAX]] : f32 to i32
+// CHECK: %[[SIZE:.*]] = arith.maximumf %[[AMAX]], %{{.*}} : f32
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[SIZE]] : f32 to i32
 // CHECK: arith.constant 2097151 : i32
 // CHECK: arith.constant 8 : i32
 // CHECK: arith.trunci %{{.*}} : i32 to i8
@@ -116,7 +117,8 @@ func.func @dequantize(%q: tensor<?x64xi8>, %s: tensor<?xf32>) -> tensor<?x64xf32
 // Rounded down, the exponent is that of the maximum minus 8; as f8E8M0FNU the same bits are stored.
 // CHECK-LABEL: @rounded_down(
 // CHECK: %[[AMAX:.*]] = norm.reduce max
-// CHECK: %[[BITS:.*]] = arith.bitcast %[[AMAX]] : f32 to i32
+// CHECK: %[[SIZE:.*]] = arith.maximumf %[[AMAX]], %{{.*}} : f32
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[SIZE]] : f32 to i32
 // CHECK: %[[EXPONENT:.*]] = arith.shrui %[[BITS]], %{{.*}} : i32
 // CHECK: %[[EIGHT:.*]] = arith.constant 8 : i32
 // CHECK: arith.subi %[[EXPONENT]], %[[EIGHT]] : i32

@@ -526,3 +526,15 @@ func.func @alias_of_what_is_written_elsewhere(%x: tensor<64xf32> {norm.name = "x
   }
   return %y, %z : tensor<64xf32>, tensor<128x64xf32>
 }
+
+// -----
+
+func.func @narrow_result(%x: tensor<4xi32>) -> tensor<4xi16> {
+  %y = norm.compute(%a = %x : tensor<4xi32>) -> (%o : tensor<4xi16>) space(%n = 4) {
+    %0 = norm.read %a[%n] : tensor<4xi32>
+    // expected-error @below {{unsupported: 'arith.trunci' from i32 to i16 in a kernel; supported: results of i1, i8}}
+    %1 = arith.trunci %0 : i32 to i16
+    norm.write %1, %o[%n] : tensor<4xi16>
+  }
+  return %y : tensor<4xi16>
+}

@@ -326,3 +326,14 @@ norm.kernel @padded(%x: memref<4x100xf32>, %y: memref<4x128xf32>) space(%p = 4, 
   %0 = norm.read %x[%p, %q] : memref<4x100xf32>
   norm.write %0, %y[%p, %q] {partial} : memref<4x128xf32>
 }
+
+// -----
+
+// An argument that is not read follows the result that may be the same memory.
+// CHECK-LABEL: norm.kernel @unread_alias(
+// CHECK-SAME: %x: memref<?xf32>, %s: memref<f32>, %y: memref<?xf32>) space(%m = dim(%y, 0))
+norm.kernel @unread_alias(%x: memref<?x128xf32>, %s: memref<f32>, %y: memref<?x128xf32>) space(%m = dim(%y, 0), %n = 128)
+    aliases(%y = %x) {
+  %0 = norm.read %s[] : memref<f32>
+  norm.write %0, %y[%m, %n] : memref<?x128xf32>
+}

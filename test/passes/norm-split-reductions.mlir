@@ -259,3 +259,31 @@ norm.kernel @column_in_place(%x: memref<64xf32>, %u: memref<?x64xf32>, %y: memre
   %4 = arith.mulf %0, %2 : f32
   norm.write %4, %z[%n] : memref<64xf32>
 }
+
+// -----
+
+// Two kernels write parts of a result.
+// CHECK-LABEL: norm.kernel @two_writes(
+// CHECK: norm.write %{{.*}}, %{{.*}}[0, %{{.*}}] {partial} : memref<2x?xf32>
+// CHECK-LABEL: norm.kernel @two_writes_apply(
+// CHECK: norm.write %{{.*}}, %{{.*}}[1, %{{.*}}] {partial} : memref<2x?xf32>
+norm.kernel @two_writes(%x: memref<?x8xf32>, %y: memref<2x?xf32>) space(%m = dim(%x, 0), %n = 8)
+    schedule(#norm.schedule<spread = [[loop, split(4), lane(4)], [lane(8)]], keep = [l2]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x8xf32>
+  %1 = norm.reduce max %0 over(%n) : f32
+  %2 = norm.reduce max %0 over(%m, %n) : f32
+  norm.write %1, %y[0, %m] : memref<2x?xf32>
+  norm.write %2, %y[1, %m] : memref<2x?xf32>
+}
+
+// -----
+
+// Parts that have room for all points of a bounded dim leave nothing outside of them.
+// CHECK-LABEL: norm.kernel @bounded(
+// CHECK-SAME: space(%{{.*}} = 2, %{{.*}} = 2, %{{.*}} = 64
+norm.kernel @bounded(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 0), %n = 64) bounds(dim(%x, 0) <= 4)
+    schedule(#norm.schedule<spread = [[loop, split(2), register(2)], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<64xf32>
+}

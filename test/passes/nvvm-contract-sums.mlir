@@ -111,3 +111,19 @@ gpu.module @kernels {
     return %2 : f32
   }
 }
+
+// -----
+
+// A product that keeps its rounding stays, and its mark goes.
+// FAST-LABEL: @rounded
+// ON-LABEL: @rounded
+// FAST: %[[P:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// FAST-NEXT: arith.subf %[[P]]
+// FAST-NOT: math.fma
+gpu.module @kernels {
+  func.func @rounded(%x: f32, %s: f32, %m: f32) -> f32 {
+    %0 = arith.mulf %x, %s {norm.rounded} : f32
+    %1 = arith.subf %0, %m : f32
+    return %1 : f32
+  }
+}

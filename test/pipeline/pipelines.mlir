@@ -29,6 +29,7 @@
 // ALL-NEXT:        norm-normalize-space
 // ALL-NEXT:        norm-gather-one-hots
 // ALL-NEXT:        norm-narrow-comparisons
+// ALL-NEXT:        norm-round-products
 // KERNEL-NEXT:   {{^\)}}
 
 // SCHEDULED:       norm-split-outputs

@@ -4,7 +4,7 @@ use norma_bundle::Expression;
 use norma_bundle::condition::Condition;
 use norma_passes::mlir::interval::Interval;
 
-use super::conditions::at_least;
+use super::conditions::{at_least, in_manifest};
 use super::host::{Buffer, HostFunction, Launch, dim_symbol};
 use super::kernel::{self, Kernels};
 use super::sizes::Sizes;
@@ -44,7 +44,7 @@ pub(super) fn conditions(
                     Expression::Integer(most) => promised.most <= most,
                     _ => right.as_integer().is_some_and(|least| promised.least >= least),
                 };
-                if !is_promised && !is_implied(launch, &left, &right) {
+                if !is_promised && !is_implied(launch, sizes, &left, &right) {
                     add(at_least(host, sizes, &left, &right));
                 }
             }
@@ -86,11 +86,12 @@ fn promised(host: &HostFunction, buffer: &Buffer, axis: usize) -> Interval {
     dims.map(of_dim).fold(Interval::exactly(1), Interval::times)
 }
 
-/// Whether the condition of a launch implies `left >= right`, one side of which is a number.
-fn is_implied(launch: &Launch, left: &Expression, right: &Expression) -> bool {
+/// Whether the condition of a launch implies `left >= right`, one side of which is a number. Sizes are compared as the manifest has them:
+/// that of scratch may be the size of an argument.
+fn is_implied(launch: &Launch, sizes: &Sizes, left: &Expression, right: &Expression) -> bool {
     launch.when.iter().any(|[more, less]| {
         let bounds = |stated: &Expression, needed: &Expression, by: fn(i64, i64) -> bool| {
-            stated == needed
+            in_manifest(sizes, stated) == in_manifest(sizes, needed)
                 || stated
                     .as_integer()
                     .zip(needed.as_integer())

@@ -101,6 +101,15 @@ impl SourceConditions {
     }
 }
 
+/// An expression over [`host::dim_symbol`]s, over the sizes of the manifest.
+pub(super) fn in_manifest(sizes: &Sizes, expression: &Expression) -> Expression {
+    let size = |name: &str| {
+        let (tensor, dim) = dim_of_symbol(name)?;
+        sizes.shapes.get(tensor)?.get(dim).cloned()
+    };
+    affine::substitute(expression, &size)
+}
+
 /// Turns `left >= right`, over [`host::dim_symbol`]s and the device's symbols, into a condition of the manifest.
 pub(super) fn at_least(
     host: &HostFunction,
@@ -108,10 +117,6 @@ pub(super) fn at_least(
     left: &Expression,
     right: &Expression,
 ) -> Condition {
-    let size = |name: &str| {
-        let (tensor, dim) = dim_of_symbol(name)?;
-        sizes.shapes.get(tensor)?.get(dim).cloned()
-    };
     let in_words = |name: &str| {
         let (tensor, dim) = dim_of_symbol(name)?;
         let tensor = &host.tensors.get(tensor)?.name;
@@ -119,9 +124,9 @@ pub(super) fn at_least(
     };
     let text = |side| affine::substitute(side, &in_words);
     Condition {
-        left: affine::substitute(left, &size),
+        left: in_manifest(sizes, left),
         relation: Relation::AtLeast,
-        right: affine::substitute(right, &size),
+        right: in_manifest(sizes, right),
         text: match left {
             Expression::Integer(most) => format!("{} <= {most}", text(right)),
             _ => format!("{} >= {}", text(left), text(right)),

@@ -1,4 +1,4 @@
-//! `gl-insert-barriers`: `gl.barrier` between conflicting accesses to shared memory.
+//! `gl-insert-barriers`: `gl.barrier` between conflicting accesses to shared memory, and to buffers that may be the same memory.
 //!
 //! The threads of a CTA run independently, so an access must not start before every thread has performed an earlier one to the
 //! same bytes, unless both read. The pass walks the function in program order with the set of *pending* accesses, from which
@@ -15,6 +15,9 @@
 //!
 //! Where each thread loads and stores elements of its own, by tiles of one layout, no thread waits for another
 //! ([`OwnElements`]).
+//!
+//! A result may be the memory of an argument (`aliases` of `gl.launch`), each of whose elements is then read by the CTA that writes it. Of
+//! several threads that load an element one stores the result, after the others have loaded.
 //!
 //! A loop may alternate between two stages of a memory (`i mod 2`). An access of the current step and one of the previous step
 //! then do not overlap, and the analysis swaps the two at the back edge. Where an enclosing loop runs such a loop again, the first
@@ -36,14 +39,14 @@
 use std::collections::BTreeSet;
 
 use melior::ir::{
-    BlockLike, BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument,
-    operation::OperationLike,
+    BlockLike, BlockRef, OperationRef, RegionLike, Value, ValueLike, attribute::DenseI64ArrayAttribute,
+    block::BlockArgument, operation::OperationLike,
 };
 use norma_dialects::{
     attributes::kernel,
     gl::{
-        AsyncWaitOp, BarrierOp, BulkWaitOp, ClusterArriveOp, ClusterWaitOp, MBarrierInitOp, MemDescIndexOp,
-        MemDescType, WarpSpecializeOp,
+        AsyncWaitOp, BarrierOp, BulkWaitOp, ClusterArriveOp, ClusterWaitOp, LoadOp, MBarrierInitOp,
+        MemDescIndexOp, MemDescType, StoreOp, WarpSpecializeOp,
     },
     integer_of,
 };
@@ -84,7 +87,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlInsertBar
     Ok(())
 }
 
-/// An access to a range of bytes.
+/// An access to a range of bytes, of shared memory, or of a buffer that may be the memory of another: then the range is one number below 0
+/// for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
     start: i64,
@@ -342,7 +346,31 @@ fn spans<'c>(op: OperationRef<'c, '_>, warps: Option<i64>) -> Result<Vec<(Span, 
         };
         spans.push((span, access.completion));
     }
+    spans.extend(in_place(op, warps).map(|span| (span, Completion::Immediate)));
     Ok(spans)
+}
+
+/// The access of a load or a store to a buffer that may be the memory of another one.
+fn in_place(op: OperationRef<'_, '_>, warps: Option<i64>) -> Option<Span> {
+    let (buffer, tile, writes) = match (LoadOp::from_op(op), StoreOp::from_op(op)) {
+        (Some(load), _) => (load.buffer().ok()?, load.tile().ok()?, false),
+        (_, Some(store)) => (store.buffer().ok()?, store.tile().ok()?, true),
+        _ => return None,
+    };
+    let (launch, argument) = divisibility::launch_of(buffer)?;
+    let aliases = DenseI64ArrayAttribute::try_from(launch.aliases()?).ok()?;
+    let aliases = (0..aliases.len()).map(|index| aliases.element(index).ok());
+    let aliases = aliases.collect::<Option<Vec<_>>>()?;
+    let argument = i64::try_from(argument).ok()?;
+    let of_input = aliases.chunks_exact(2).find(|pair| pair.contains(&argument))?[1];
+    Some(Span {
+        start: -1 - of_input,
+        end: -of_input,
+        writes,
+        initialises: false,
+        buffer: None,
+        own: warps.and_then(|warps| OwnElements::of_tile(buffer, tile, warps)),
+    })
 }
 
 /// The buffer that a stage is, the current step's: the memory has two stages, and the stage's index is the induction variable of the

@@ -1,4 +1,4 @@
-//! Accesses to shared memory in which each thread accesses elements of its own.
+//! Accesses to memory in which each thread accesses elements of its own.
 //!
 //! Two such accesses to the same memory by tiles of the same layout need no barrier between them: whatever a thread reads or writes, it
 //! alone has read or written before.
@@ -33,9 +33,15 @@ impl OwnElements {
             let store = LocalStoreOp::from_op(op)?;
             (store.memory().ok()?, store.tile().ok()?, store.guards())
         };
+        Self::of_tile(memory, tile, warps).filter(|_| are_apart(memory, guards))
+    }
+
+    /// The elements of a tile, one of `warps` warps; `None` if two threads have the same element. `memory` is where the tile is loaded from
+    /// or stored to, and no two elements overlap there.
+    pub(super) fn of_tile(memory: Value<'_, '_>, tile: Value<'_, '_>, warps: i64) -> Option<Self> {
         let held = layout::of_tile(tile.r#type()).ok()?;
         let is_own = held.is_injective() && i64::try_from(held.num_warps()) == Ok(warps);
-        (is_own && are_apart(memory, guards)).then(|| Self {
+        is_own.then(|| Self {
             memory: address(memory.r#type()),
             encoding: types::encoding(tile.r#type()).map_or(0, |encoding| encoding.to_raw().ptr as usize),
         })

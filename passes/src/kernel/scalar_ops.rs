@@ -75,12 +75,21 @@ fn on_other_types(op: OperationRef<'_, '_>, row: &Row) -> String {
     let operands = op.operands().map(|operand| operand.r#type().to_string());
     let results = op.results().map(|result| result.r#type().to_string());
     let list = |types: &mut dyn Iterator<Item = String>| types.collect::<Vec<_>>().join(", ");
-    let supported: Vec<&str> = row.types.iter().map(|element| element.name()).collect();
+    let names = |elements: &mut dyn Iterator<Item = Element>| {
+        elements.map(Element::name).collect::<Vec<_>>().join(", ")
+    };
+    let given = op.operands().map(|operand| element(operand.r#type()));
+    let given = given.collect::<Option<Vec<_>>>().unwrap_or_default();
+    let mut to = Element::ALL.iter().copied().filter(|to| row.accepts(&given, *to));
+    // Operands of these types have other results.
+    let supported = match names(&mut to) {
+        to if to.is_empty() => format!("operands of {}", names(&mut row.types.iter().copied())),
+        to => format!("results of {to}"),
+    };
     format!(
-        "'{}' from {} to {} in a kernel; supported: operands of {}",
+        "'{}' from {} to {} in a kernel; supported: {supported}",
         row.name,
         list(&mut operands.into_iter()),
         list(&mut results.into_iter()),
-        supported.join(", ")
     )
 }

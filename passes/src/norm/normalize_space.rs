@@ -98,6 +98,7 @@ fn read<'c>(
             })
             .collect(),
         accesses: accesses.collect(),
+        aliases: space.aliases(),
         combined: reduced.chain(scanned).chain(counting).collect(),
         values: dims_used_as_values(space)?,
         guards: space.guards.clone(),

@@ -20,7 +20,7 @@ pub(super) mod scratch;
 use melior::ir::{Attribute, OperationRef, attribute::FlatSymbolRefAttribute, operation::OperationLike};
 use norma_dialects::{
     attributes,
-    norm::{KernelOp, LaunchOp, Level},
+    norm::{KernelOp, LaunchOp, Level, WriteOp},
 };
 use partials::Partial;
 use parts::Parts;
@@ -205,6 +205,26 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         }
         respread(self.kernel, mapping)
     }
+}
+
+/// Marks the writes of buffers that two kernels write: `moves` says by position which writes move to the second. None of them writes all
+/// of such a buffer.
+fn divide_writes<'c>(space: &Space<'c, '_>, moves: impl Fn(usize) -> bool) -> PassResult<'c> {
+    let mut writes = Vec::new();
+    for (position, op) in space.ops.iter().enumerate() {
+        let write = WriteOp::from_op(*op).zip(space.access(*op)?);
+        writes.extend(write.map(|(write, access)| (write, access.buffer, moves(position))));
+    }
+    for (write, buffer, moved) in &writes {
+        if writes
+            .iter()
+            .any(|(_, other, other_moved)| other == buffer && other_moved != moved)
+        {
+            let b = Builder::before(write.op());
+            b.set_attribute(write.op(), "partial", Attribute::unit(b.context()));
+        }
+    }
+    Ok(())
 }
 
 /// Marks a kernel with guards as one whose accesses were checked before it was split.

@@ -5,7 +5,8 @@
 //! become fma, by `on` those with the flag `contract`. If both operands are products, the right one is fused, since that is where
 //! a reduction's chains have the next element. The flag is then removed from every op. A product with other users has to be
 //! computed anyway, so that fusing it would save nothing and keep its factors alive. The difference of two products stays: if they
-//! are equal it is 0, as whoever subtracts means of equal elements expects, and by an fma it would be the rounding of one of them.
+//! are equal it is 0, as whoever subtracts means of equal elements expects, and by an fma it would be the rounding of one of them. For the
+//! same reason a product stays that `norm-round-products` has marked.
 
 use std::{collections::HashMap, fmt, str::FromStr};
 
@@ -13,6 +14,8 @@ use melior::ir::{
     OperationRef, Value, ValueLike,
     operation::{OperationLike, OperationResult},
 };
+
+use norma_dialects::attributes::op::ROUNDED;
 
 use crate::{
     mlir::{
@@ -92,6 +95,11 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NvvmContrac
             let fused = builder.value_with("math.fma", &[a, b, c], c.r#type(), &flags);
             builder.replace(op, &[fused]);
             cx.count(NvvmContractSumsStatistic::NumFused, 1);
+        }
+    }
+    for marked in walk::post_order(op) {
+        if marked.attribute(ROUNDED).is_ok() {
+            Builder::before(marked).remove_attribute(marked, ROUNDED);
         }
     }
     Ok(())
@@ -192,7 +200,8 @@ impl<'c: 'a, 'a> Factors<'c, 'a> {
         };
         let multiplication = product.multiplication;
         let is_used_once = uses(value) == 1 && uses(multiplication.result(0)?.into()) == 1;
-        if !is_used_once || multiplication.block() != sum.block() {
+        let is_rounded = multiplication.attribute(ROUNDED).is_ok();
+        if !is_used_once || is_rounded || multiplication.block() != sum.block() {
             return Ok(None);
         }
         let Some(index) = product.element else {

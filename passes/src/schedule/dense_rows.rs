@@ -108,7 +108,7 @@ fn run(access: &facts::Access, dims: &[Spread], mapping: &Mapping) -> Option<u64
     }
     let others = (0..dims.len()).filter(|dim| *dim != along && access.uses[*dim] && dims[*dim].tile > 1);
     match others.collect::<Vec<_>>()[..] {
-        [dim] if access.strides[dim] == i64::try_from(row).ok() => Some(dims[dim].tile * row),
+        [dim] if dim < along && access.strides[dim] == i64::try_from(row).ok() => Some(dims[dim].tile * row),
         _ => None,
     }
 }
@@ -184,7 +184,8 @@ fn is_run(space: &Space<'_, '_>, mapping: &Mapping, access: &Access<'_, '_>) -> 
             let mut factors = mapping.spread[dim]
                 .iter()
                 .skip_while(|factor| !is_in_tile(factor));
-            strides.dims[dim] == Some(extent.constant_value()) && factors.all(is_in_tile)
+            // The axes of a tile are in the order of the dims: those that count rows are outside of those along them.
+            dim < along && strides.dims[dim] == Some(extent.constant_value()) && factors.all(is_in_tile)
         }
         (Some(_), Some(_)) => false,
     }

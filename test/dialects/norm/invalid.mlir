@@ -789,7 +789,7 @@ func.func private @misspelt_of_result() -> (tensor<4xf32> {norm.nam = "x"})
 
 // -----
 
-// expected-error @+1 {{expected norm.choice, norm.gradient, norm.name, norm.part, norm.schedule, norm.scratch, norm.sharded, norm.zeroed, got norm.schedul; did you mean norm.schedule?}}
+// expected-error @+1 {{expected norm.choice, norm.gradient, norm.name, norm.part, norm.rounded, norm.schedule, norm.scratch, norm.sharded, norm.zeroed, got norm.schedul; did you mean norm.schedule?}}
 func.func private @misspelt_of_function() attributes {norm.schedul}
 
 // -----

@@ -114,11 +114,11 @@ fn constant<'c, 'a>(
     Ok(e.b.constant(dense, ty))
 }
 
-/// The bits of a power of two from 2^-127 to 2^127, or NaN, in E8M0.
+/// The bits of a power of two from 2^-127 to 2^127 in E8M0; of its NaN otherwise, which MLIR converts to an infinity of f64.
 fn exponent_of_power(power: f64) -> i64 {
     // All of these are normal numbers of f64.
     let exponent = (power.to_bits() >> 52) as i64 - 1023;
-    if power.is_nan() { 255 } else { exponent + 127 }
+    if power.is_finite() { exponent + 127 } else { 255 }
 }
 
 fn index_cast<'c, 'a>(e: &Emit<'_, 'c, 'a>, name: &str, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {

@@ -17,7 +17,13 @@ use crate::{
 };
 
 /// The attributes that a gradient shares with the tensor that it is with respect to.
-const SHARED: [&str; 4] = [tensor::ALIGN, tensor::MULTIPLES, tensor::MIN, tensor::MAX];
+const SHARED: [&str; 5] = [
+    tensor::ALIGN,
+    tensor::MULTIPLES,
+    tensor::MIN,
+    tensor::MAX,
+    tensor::SIZES,
+];
 
 /// Describes the gradient with respect to a tensor.
 pub(super) fn gradient<'c>(of: &Tensor<'c>, context: &'c Context) -> Tensor<'c> {

@@ -51,7 +51,7 @@ pub(super) fn crossings<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c,
             let is_free = *first_is_last && !graph.entry(*second).reductions.contains(first);
             let is_nested = a.is_subset(b) || b.is_subset(a);
             let waits = !is_nested && !second_is_last && !is_free && !is_held(graph, &(a | b));
-            let counts_within = is_over_counted(graph, *first, *second, b) && !is_held(graph, b);
+            let counts_within = is_over_counted(graph, *first, *second, b);
             count += usize::from(waits || counts_within);
         }
     }

@@ -41,6 +41,8 @@ pub(super) struct Mergeable<'c> {
     pub(super) sizes: Vec<(usize, usize)>,
     pub(super) buffers: Vec<Buffer<'c>>,
     pub(super) accesses: Vec<Access<'c>>,
+    /// Pairs of buffers that may be the same memory.
+    pub(super) aliases: Vec<(usize, usize)>,
     /// Sets of dims each of which has both of two merged dims, or neither: those that a reduction removes, those that a scan is along, and
     /// a dim that counts the results of a reduction. A scan along both passes over the points of the second for each point of the first.
     pub(super) combined: Vec<BTreeSet<usize>>,
@@ -175,6 +177,12 @@ impl<'c> Mergeable<'c> {
             }
             if *joined[access.buffer].get_or_insert(axis) != axis {
                 return None;
+            }
+        }
+        // A buffer that nothing accesses follows the one that may be the same memory, so that both keep one type.
+        for (output, input) in &self.aliases {
+            for (buffer, other) in [(*output, *input), (*input, *output)] {
+                joined[buffer] = joined[buffer].or(joined[other]);
             }
         }
         Some(joined.into_iter().map(Option::flatten).collect())

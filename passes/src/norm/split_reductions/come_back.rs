@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use melior::ir::{Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::KernelOp;
 
-use super::{Made, add_launches, respread, scratch::Scratch};
+use super::{Made, add_launches, divide_writes, respread, scratch::Scratch};
 use crate::{
     kernel::{
         positions::Positions,
@@ -53,6 +53,7 @@ pub(in crate::norm) fn take_out<'c: 'a, 'a>(
         return Ok(None);
     }
     let (writes, slice) = coming_back.with_overwriting(writes)?;
+    divide_writes(&space, |position| writes.contains(&position))?;
     let results = slice.stored;
     let mut scratch = Vec::new();
     for (position, result) in &results {

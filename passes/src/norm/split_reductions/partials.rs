@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use melior::ir::{Value, operation::OperationLike};
 use norma_dialects::norm::{KernelOp, ReduceOp};
 
-use super::{Made, scratch::Scratch};
+use super::{Made, divide_writes, scratch::Scratch};
 use crate::{
     kernel::{
         reductions,
@@ -136,6 +136,9 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
     parts: &DimSet,
     made: &mut Made<'c, 'a>,
 ) -> Result<(String, Kept), PassError<'c>> {
+    let before = Space::of(kernel)?;
+    let behind_parts = behind(&before, partials, parts)?;
+    divide_writes(&before, |position| behind_parts.contains(&position))?;
     let name = made.names.like(&format!("{}_finish", kernel.sym_name()?));
     let beside = Builder::after(kernel.op());
     let copy = copy_kernel(&beside, kernel, &name)?;

@@ -51,9 +51,12 @@ impl<'c> Parts<'c> {
             product(inner)
         };
         let step = split.parts.saturating_mul(inner_size);
+        let most = space.extent_bounds(split.dim).bound();
         let outer_size = match (has_rest(outer), known) {
             (false, _) => constant(product(outer)),
             (true, Some(known)) => constant(ceil(known, step)),
+            // A bounded dim may have no more points than the parts have room for.
+            (true, None) if most.is_some_and(|most| most <= step) => constant(1),
             (true, None) => AffineExpr::ceil_div(extent, constant(step)),
         };
         let is_one = |size: AffineExpr<'c>| size.is_constant() && size.constant_value() <= 1;

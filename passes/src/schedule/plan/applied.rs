@@ -7,7 +7,12 @@ use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReduceOp, ScanOp};
 use norma_targets::{THREADS_PER_CTA, WARP_SIZE, WARPGROUP_WARPS};
 
 use super::{
-    super::{dense_rows, mapping::Mapping, reason::Reason, tensor_maps},
+    super::{
+        dense_rows,
+        mapping::{Factor, Mapping},
+        reason::Reason,
+        tensor_maps,
+    },
     UNROLLED_ELEMENTS, apply, has_steps, size_of, specialized,
 };
 use crate::{
@@ -90,10 +95,28 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                  one split"
             )));
         }
+        // What merged reductions weigh by the number of points varies over the parts of one dim alone.
+        if mapping.split_dims() > 1
+            && mapping.merges_at(Level::Split)
+            && !divides_evenly(space, &mapping.spread[dim], dim)
+        {
+            return Err(Reason::unsupported(format!(
+                "merge_reductions = [split] with splits of several dims, of which dim {dim} has parts of different lengths; supported: \
+                 one split, or parts that divide each dim"
+            )));
+        }
         // In the kernel that leaves partial results, the parts of the split are a grid dim.
         factors[split].level = Level::Grid;
     }
     apply(space, &whole).map(|_| ())
+}
+
+/// Whether the factors of a dim divide it, so that nothing is left out of its last tile.
+fn divides_evenly(space: &Space<'_, '_>, factors: &[Factor], dim: usize) -> bool {
+    let sizes = factors.iter().filter_map(|factor| factor.size);
+    let tile = sizes.fold(1, i64::saturating_mul).max(1);
+    let extent = space.extents[dim];
+    extent.is_constant() && extent.constant_value() % tile == 0
 }
 
 /// Whether a reduction over `dim` depends on the result of another one over it with which it is not merged.

@@ -297,7 +297,7 @@ impl Reader<'_, '_> {
     /// The extent of a tensor along an axis; for a tensor that is made with given sizes, the size that was given.
     pub(super) fn extent(&mut self, tensor: IrValue, axis: usize) -> Option<Expression> {
         let shape_of_type = types::shape(tensor.r#type())?;
-        if let Some(extent) = shape_of_type[axis] {
+        if let Some(extent) = *shape_of_type.get(axis)? {
             return Some(Expression::Integer(extent));
         }
         let Some(asked) = definition(tensor).and_then(asked_sizes) else {

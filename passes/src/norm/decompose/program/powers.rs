@@ -46,7 +46,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     }
 
     /// The biased exponent, an i32, of `value / divisor` rounded to a power of two, which is 2^-126 at the least; 255 if `value` is not
-    /// finite. `value` is an f32 and not negative, and the divisor is a normal f32.
+    /// finite. `value` is an f32 and the divisor a normal one; a negative value, as the largest magnitude of no elements is, counts as 0.
     pub(in crate::norm::decompose) fn exponent_of_quotient(
         &self,
         value: Value<'c, 'a>,
@@ -55,6 +55,9 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     ) -> Value<'c, 'a> {
         let divisor = i64::from(divisor.to_bits());
         let exponent = (divisor >> MANTISSA_BITS) - 127;
+        let value = self
+            .b
+            .value("arith.maximumf", &[value, self.constant(0.0)], self.float);
         let bits = self.b.value("arith.bitcast", &[value], self.i32());
         let rounded = match rounding {
             // The sum carries into the exponent if the value's mantissa exceeds the divisor's.
