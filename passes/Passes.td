@@ -911,7 +911,8 @@ def NormDependentLaunch : RustPass<"norm-dependent-launch", "builtin.module"> {
     **Guarantees** that the chosen schedule of a kernel that functions launch only behind others has `dependent_launch`
     (programmatic dependent launch), if the target has that. `gl-dependent-launch` makes it wait for what the others write.
 
-    **Leaves alone** kernels whose schedule the user gave, and those that a function launches first.
+    **Leaves alone** kernels whose schedule the user gave, those that a function launches first, and those that take shared memory
+    where the one ahead of them takes none.
 
     ```mlir
     norm.launch @f_0(%x, %s) : memref<64x64xf32>, memref<64xf32>

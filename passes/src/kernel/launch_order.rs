@@ -18,8 +18,8 @@ use crate::mlir::{
 /// Which kernels functions launch behind or ahead of others.
 #[derive(Debug, Default)]
 pub struct LaunchOrder<'c> {
-    /// Whether each launch of a kernel has another one of its function in front of it.
-    is_behind: HashMap<&'c str, bool>,
+    /// The kernels that are launched directly in front of a kernel; `None` in front of a launch that may be a function's first.
+    ahead: HashMap<&'c str, HashSet<Option<&'c str>>>,
     /// The kernels that may run behind a kernel.
     behind: HashMap<&'c str, HashSet<&'c str>>,
 }
@@ -32,17 +32,19 @@ impl<'c> LaunchOrder<'c> {
             let Some(kernel) = callee(launch) else {
                 continue;
             };
-            let [in_front, behind] = beside(launch);
-            *order.is_behind.entry(kernel).or_insert(true) &= !in_front.is_empty();
+            let [ahead, behind] = beside(launch);
+            let ahead = ahead.into_iter().next().and_then(callee);
+            order.ahead.entry(kernel).or_default().insert(ahead);
             let behind = behind.into_iter().filter_map(callee);
             order.behind.entry(kernel).or_default().extend(behind);
         }
         order
     }
 
-    /// Whether a function always launches another kernel in front of this one.
-    pub fn is_behind_another(&self, kernel: &str) -> bool {
-        self.is_behind.get(kernel).is_some_and(|is_behind| *is_behind)
+    /// The kernels that functions launch directly in front of a kernel; none if one may launch it first.
+    pub fn ahead(&self, kernel: &str) -> Vec<&'c str> {
+        let ahead = self.ahead.get(kernel).into_iter().flatten().copied();
+        ahead.collect::<Option<_>>().unwrap_or_default()
     }
 
     /// The kernels that functions launch behind a kernel.
@@ -93,18 +95,21 @@ fn callee<'c>(launch: LaunchOp<'c, '_>) -> Option<&'c str> {
     path.last().copied()
 }
 
-/// The launches in front of a launch and those behind it: among the ops that stand before and after it, or an op that contains it, within
-/// the function.
+/// The launches in front of a launch and those behind it, nearest first: among the ops that stand before and after it, or an op that
+/// contains it, within the function.
 fn beside<'c: 'a, 'a>(launch: LaunchOp<'c, 'a>) -> [Vec<LaunchOp<'c, 'a>>; 2] {
     let is_in_function = |op: &OperationRef<'c, 'a>| !walk::has_name(*op, "func.func");
     let around = std::iter::successors(Some(launch.op()), |op| op.parent_operation());
     let mut beside = [Vec::new(), Vec::new()];
     for op in around.take_while(is_in_function) {
         let ops = op.block().map(walk::in_block).unwrap_or_default();
-        let sides = ops.split(|other| *other == op);
-        for (side, ops) in beside.iter_mut().zip(sides) {
-            side.extend(ops.iter().flat_map(|op| walk::all(*op, LaunchOp::from_op)));
-        }
+        let launches = |ops: &[OperationRef<'c, 'a>]| {
+            let launches = ops.iter().flat_map(|op| walk::all(*op, LaunchOp::from_op));
+            launches.collect::<Vec<_>>()
+        };
+        let mut sides = ops.split(|other| *other == op).map(launches);
+        beside[0].extend(sides.next().into_iter().flatten().rev());
+        beside[1].extend(sides.next().into_iter().flatten());
     }
     beside
 }

@@ -43,8 +43,9 @@ use crate::{
     table::{NormStageReductions, NormStageReductionsStatistic},
 };
 
-/// By how much one kernel must be expected to take longer: expectations are off by a few per cent.
-const GAIN: f64 = 1.1;
+/// The share of the three kernels' time that one must be expected to take: with short pieces it takes a sixth longer than expected, of 14 sizes
+/// of images (docs/measurements/group-norm.md), and the three as long as expected.
+const GAIN: f64 = 0.85;
 
 pub(crate) fn run<'c>(
     module: OperationRef<'c, '_>,

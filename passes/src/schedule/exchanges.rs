@@ -5,7 +5,10 @@
 //! as what a register holds continues what all lanes hold in the one before. In a loop two steps have memory of their own.
 
 use melior::ir::{Value, ValueLike};
-use norma_dialects::{MOST_REGISTERS, norm::Level};
+use norma_dialects::{
+    MOST_REGISTERS,
+    norm::{CachePlace, Level},
+};
 use norma_targets::Target;
 
 use super::{
@@ -59,6 +62,27 @@ pub fn fit(space: &Space<'_, '_>, facts: &Facts, mapping: &Mapping, target: &Tar
         .iter()
         .all(|scan| scan.of_thread <= UNROLLED_ELEMENTS.unsigned_abs());
     is_short && tiles + largest.unwrap_or(0) <= u64::from(target.shared_per_cta)
+}
+
+/// Whether the CTAs of a mapping take shared memory: for tiles, or for what warps or the CTAs of a cluster exchange. A tile that is
+/// accessed by other lanes than those that hold it may go through shared memory besides.
+pub fn takes_shared_memory(space: &Space<'_, '_>, facts: &Facts, mapping: &Mapping) -> bool {
+    let has_warps = |over: &[bool]| product(mapping.spread.iter().zip(over), true, Level::Warp) > 1;
+    let of_scans = space.scans().into_iter().any(|scan| {
+        let over = space.dims_scanned_by(scan);
+        has_warps(
+            &(0..mapping.spread.len())
+                .map(|dim| over.contains(&dim))
+                .collect::<Vec<_>>(),
+        )
+    });
+    mapping.keep.contains(&CachePlace::Shared)
+        || mapping.ctas_per_cluster() > 1
+        || facts
+            .reductions
+            .iter()
+            .any(|reduction| has_warps(&reduction.over))
+        || of_scans
 }
 
 fn of_reduction(reduction: &Reduction, mapping: &Mapping) -> Exchange {

@@ -181,8 +181,13 @@ pub(super) fn short_runs(candidate: &Candidate<'_>) -> f64 {
             1.0
         };
         let sectors = &streaming.sectors;
-        let of_ctas = match streaming.access.is_write && sectors.is_run_on {
-            true => SHORT_PARTS * (PART / sectors.run_of_tile.min(PART)).log2(),
+        let of_ctas = match sectors.is_run_on {
+            true => {
+                SHORT_PARTS
+                    * (PART / sectors.run_of_tile.min(PART))
+                        .log2()
+                        .powf(SHORT_PARTS_POWER)
+            }
             false => 0.0,
         };
         let together = of_kind * SHORT_RUNS * (RUN / sectors.run.min(RUN)).log2() + of_ctas;

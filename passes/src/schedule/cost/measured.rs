@@ -281,11 +281,12 @@ pub const SHORT_RUNS: f64 = 12.0;
 /// The factor on `SHORT_RUNS` for writes. GroupNorm over neighbouring channels reaches 1984 GB/s with runs of 32 bytes, 2551 with
 /// 64.
 pub const SHORT_WRITES: f64 = 2.5;
-/// The bytes that a CTA writes of a run that its neighbours continue, from which on nothing is lost, and the loss for each halving, in
-/// per cent. Quantizing the transpose of 8192x16384 in blocks of 32 reaches 4058 GB/s where CTAs write 256 bytes of each row, 3978 with
-/// 128, and 3782 with 64; a third of the bytes are written.
+/// The bytes that a CTA writes of a run that its neighbours continue, from which on nothing is lost, the loss for one halving, in per cent,
+/// and the power with which it grows with their number. Quantizing the transpose of 8192x16384 in blocks of 32 reaches 4058 GB/s where CTAs
+/// write 256 bytes of each row, 3978 with 128, and 3782 with 64; a third of the bytes are written.
 pub const PART: f64 = 256.0;
-pub const SHORT_PARTS: f64 = 10.0;
+pub const SHORT_PARTS: f64 = 6.0;
+pub const SHORT_PARTS_POWER: f64 = 1.75;
 /// The loss for each halving of the run of one request, where other requests of the CTA access what lies beside it at the same
 /// time: 128 columns reach 2840 GB/s with requests of 8 pieces of 64 bytes, 2893 with whole ones.
 pub const SHORT_REQUESTS: f64 = 1.0;
