@@ -181,20 +181,19 @@ pub(super) fn short_runs(candidate: &Candidate<'_>) -> f64 {
             1.0
         };
         let sectors = &streaming.sectors;
-        let of_ctas = match sectors.is_run_on {
-            true => {
-                SHORT_PARTS
-                    * (PART / sectors.run_of_tile.min(PART))
-                        .log2()
-                        .powf(SHORT_PARTS_POWER)
-            }
-            false => 0.0,
-        };
-        let together = of_kind * SHORT_RUNS * (RUN / sectors.run.min(RUN)).log2() + of_ctas;
         let request = match streaming.is_run {
             true => sectors.run_of_tile,
             false => sectors.run_of_request,
         };
+        let of_ctas = match (sectors.is_run_on, streaming.access.is_write) {
+            (true, true) => {
+                let halvings = (PART / sectors.run_of_tile.min(PART)).log2();
+                SHORT_PARTS * halvings.powf(SHORT_PARTS_POWER)
+            }
+            (true, false) => SHORT_PIECES * (PIECE / request.min(PIECE)).log2(),
+            (false, _) => 0.0,
+        };
+        let together = of_kind * SHORT_RUNS * (RUN / sectors.run.min(RUN)).log2() + of_ctas;
         let in_request = SHORT_REQUESTS * (RUN / request.min(RUN)).log2();
         streaming.share * (together + in_request)
     };
