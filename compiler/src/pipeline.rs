@@ -264,7 +264,8 @@ mod tests {
             textual(Level::Kernel, Level::Scheduled, &options),
             "norm-split-outputs,norm-stage-reductions{target=sm_90a},norm-normalize-space,\
              norm-select-schedule{target=sm_90a},norm-dispatch-schedules,norm-split-reductions,\
-             norm-split-outputs,norm-select-schedule{target=sm_90a splits=false}"
+             norm-split-outputs,norm-select-schedule{target=sm_90a splits=false},\
+             norm-dependent-launch{target=sm_90a}"
         );
         options.schedules = vec![
             "#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>".to_owned(),
@@ -277,7 +278,7 @@ mod tests {
              norm-normalize-space,norm-select-schedule{target=sm_90a \
              schedule={#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>; f_0_finish=#norm.schedule<spread = [[grid]]>} \
              absent=true},norm-dispatch-schedules,norm-split-reductions,norm-split-outputs,norm-select-schedule{target=sm_90a \
-             schedule={f_0_finish=#norm.schedule<spread = [[grid]]>} splits=false}"
+             schedule={f_0_finish=#norm.schedule<spread = [[grid]]>} splits=false},norm-dependent-launch{target=sm_90a}"
         );
     }
 }
