@@ -45,7 +45,7 @@ use crate::{
 
 /// The share of the three kernels' time that one must be expected to take: with short pieces it takes a sixth longer than expected, of 14 sizes
 /// of images (docs/measurements/group-norm.md), and the three as long as expected.
-const GAIN: f64 = 0.85;
+const LEAST_SHARE: f64 = 0.85;
 
 pub(crate) fn run<'c>(
     module: OperationRef<'c, '_>,
@@ -76,7 +76,7 @@ pub(crate) fn run<'c>(
         let offered = basis.candidates(target);
         let one = cheapest(&basis.facts, offered, target, &Assembled::default(), is_legal);
         let one = one.map(|(_, cost)| cost.total());
-        if one.is_some_and(|one| one <= GAIN * staged) {
+        if one.is_some_and(|one| one <= LEAST_SHARE * staged) {
             continue;
         }
         if options.explain {
