@@ -1726,6 +1726,9 @@ def GlInsertBarriers : RustPass<"gl-insert-barriers"> {
 
     **Requires** offsets (`gl-allocate-shared`) and structured control flow.
 
+    Loads and stores of buffers that may be the same memory (`aliases` of `gl.launch`) count likewise, unless each thread stores what it
+    has loaded.
+
     **Guarantees** a barrier of all threads, or in a partition of `gl.warp_specialize` a named barrier of the partition, on every
     path between two conflicting accesses, between the wait for an asynchronous copy and conflicting accesses after it, between
     the initialisation of mbarriers and their use, and between accesses to memory and releasing it to the other CTAs of the cluster.

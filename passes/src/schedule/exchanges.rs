@@ -7,7 +7,7 @@
 use melior::ir::{Value, ValueLike};
 use norma_dialects::{
     MOST_REGISTERS,
-    norm::{CachePlace, Level},
+    norm::{CachePlace, Level, ScanOp},
 };
 use norma_targets::Target;
 
@@ -45,11 +45,8 @@ pub fn fit(space: &Space<'_, '_>, facts: &Facts, mapping: &Mapping, target: &Tar
     }
     let scans = space.scans().into_iter().filter_map(|scan| {
         let result: Value<'_, '_> = scan.op().result(0).ok()?.into();
-        let over = space.dims_scanned_by(scan);
         let bytes = types::element_bytes(result.r#type()).unwrap_or(0).unsigned_abs();
-        let dims = 0..mapping.spread.len();
-        let over = dims.map(|dim| over.contains(&dim)).collect::<Vec<_>>();
-        Some(of_scan(&over, bytes, mapping))
+        Some(of_scan(&scanned(space, scan), bytes, mapping))
     });
     let scans = scans.collect::<Vec<_>>();
     let tiles = rows_in_shared_memory::bytes(facts, mapping) * mapping.stages.max(1).unsigned_abs();
@@ -68,21 +65,20 @@ pub fn fit(space: &Space<'_, '_>, facts: &Facts, mapping: &Mapping, target: &Tar
 /// accessed by other lanes than those that hold it may go through shared memory besides.
 pub fn takes_shared_memory(space: &Space<'_, '_>, facts: &Facts, mapping: &Mapping) -> bool {
     let has_warps = |over: &[bool]| product(mapping.spread.iter().zip(over), true, Level::Warp) > 1;
-    let of_scans = space.scans().into_iter().any(|scan| {
-        let over = space.dims_scanned_by(scan);
-        has_warps(
-            &(0..mapping.spread.len())
-                .map(|dim| over.contains(&dim))
-                .collect::<Vec<_>>(),
-        )
-    });
+    let mut scans = space.scans().into_iter();
     mapping.keep.contains(&CachePlace::Shared)
         || mapping.ctas_per_cluster() > 1
         || facts
             .reductions
             .iter()
             .any(|reduction| has_warps(&reduction.over))
-        || of_scans
+        || scans.any(|scan| has_warps(&scanned(space, scan)))
+}
+
+/// By dim, whether a scan is along it.
+fn scanned<'c: 'a, 'a>(space: &Space<'c, 'a>, scan: ScanOp<'c, 'a>) -> Vec<bool> {
+    let along = space.dims_scanned_by(scan);
+    (0..space.dims.len()).map(|dim| along.contains(&dim)).collect()
 }
 
 fn of_reduction(reduction: &Reduction, mapping: &Mapping) -> Exchange {

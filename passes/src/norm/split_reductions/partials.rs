@@ -136,15 +136,15 @@ pub(in crate::norm) fn finish<'c: 'a, 'a>(
     parts: &DimSet,
     made: &mut Made<'c, 'a>,
 ) -> Result<(String, Kept), PassError<'c>> {
-    let before = Space::of(kernel)?;
-    let behind_parts = behind(&before, partials, parts)?;
-    divide_writes(&before, |position| behind_parts.contains(&position))?;
+    let space = Space::of(kernel)?;
+    // By position, so that it holds for the copy as well.
+    let needed = behind(&space, partials, parts)?;
+    divide_writes(&space, |position| needed.contains(&position))?;
     let name = made.names.like(&format!("{}_finish", kernel.sym_name()?));
     let beside = Builder::after(kernel.op());
     let copy = copy_kernel(&beside, kernel, &name)?;
     beside.remove_attribute(copy.op(), "schedule");
     let space = Space::of(copy)?;
-    let needed = behind(&space, partials, parts)?;
     let is_others = |position: &usize| is_write(space.ops[*position]) && !needed.contains(position);
     for position in (0..space.ops.len()).filter(is_others) {
         beside.erase(space.ops[position]);

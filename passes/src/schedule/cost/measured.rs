@@ -355,9 +355,9 @@ pub const STAGED: f64 = 1.05;
 /// its instructions (H200).
 pub const END_OF_PART_US: f64 = 0.5;
 /// CTAs of an SM among which the first of these kernels is spread, the bytes of each row that such a CTA reads, and the rows of a part that it
-/// reduces at the least. Sums and squares over
-/// 4096 rows of 320 bf16 for 32 images take 30, 21.8 and 24.9 us in 1, 4 and 64 parts, over 1024 rows of 640 13.5, 12.2 and 14.9, and over
-/// 16384 rows of 512 for 8 images 49 in 1 part and 34.2 and 34.6 in 16 and 64 (docs/measurements/group-norm.md).
+/// reduces at the least. Sums and squares over 4096 rows of 320 bf16 for 32 images take 30, 21.8 and 24.9 us in 1, 4 and 64 parts, over 1024
+/// rows of 640 13.5, 12.2 and 14.9, and over 16384 rows of 512 for 8 images 49 in 1 part and 34.2 and 34.6 in 16 and 64
+/// (docs/measurements/group-norm.md).
 pub const CTAS_OF_STAGE: u64 = 4;
 pub const RUN_OF_STAGE: u64 = 128;
 pub const ROWS_OF_PART: u64 = 64;

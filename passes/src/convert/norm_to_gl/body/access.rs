@@ -284,11 +284,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         guards.iter().map(|guard| self.space.guards[*guard]).collect()
     }
 
-    /// The cache hints of an access. Elements that later nests read again stay in the cache in which the schedule keeps them,
-    /// until the last nest has read them. Otherwise the dims that are spread over CTAs decide. An access over all of them
-    /// touches elements that no other CTA touches, which are evicted first; elements that all CTAs touch, or at least
-    /// [`SHARING_CTAS`] of them, are evicted last. What a kernel that is launched later reads may stay in L2. Accesses that do not move whole sectors, but share them with others of their own
-    /// CTA, get no hint, which would evict a sector before all of it is used.
+    /// The cache hints of an access. Elements that later nests read again stay in the cache in which the schedule keeps them, until
+    /// the last nest has read them. Otherwise the dims that are spread over CTAs decide. An access over all of them touches
+    /// elements that no other CTA touches, which are evicted first; elements that all CTAs touch, or at least [`SHARING_CTAS`] of
+    /// them, are evicted last. What a kernel that is launched later reads may stay in L2. Accesses that do not move whole sectors,
+    /// but share them with others of their own CTA, get no hint, which would evict a sector before all of it is used.
     pub(super) fn cache_hints(
         &self,
         access: &Access<'c, 'a>,
