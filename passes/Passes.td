@@ -443,11 +443,20 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
     | `norm.dims` | tensors | array of strings: what a size is called that `norm.sizes` does not name; sizes may differ | what `norm-name-sizes` finds |
     | `norm.may_alias` | results | the name of an argument whose memory the result may share | none |
     | `norm.default` | scalars | the value where a launch sets none, of the scalar's type | required |
+    | `norm.output` | buffers | a kernel writes it | kernels only read it |
 
     A result may share the memory of an argument of the same type if the compute
     that makes it reads the argument only at the coordinates that it writes, if
     nothing that depends on what it reads there varies over other dims, and if no
     later compute reads the argument.
+
+    A function on buffers, which launches kernels that exist already, describes its
+    arguments in the same way, but for `norm.buffer`. Those that kernels write, and
+    no others, have `norm.output`. One of these may share the memory of an argument
+    that no kernel writes if every kernel that writes the one and gets the other
+    says so by its `aliases`, and if no launch behind one that writes it reads the
+    argument. A kernel gets no buffer that it writes a second time unless its
+    `aliases` say so.
 
     **Guarantees** that each compute that a result depends on is a `norm.kernel`
     with one alignment per buffer, launched in the compute's place. Tensors are
@@ -455,9 +464,9 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
     Each value that is computed but not returned has an uninitialized
     `memref.alloc` with `norm.scratch`, as large as the writes to it reach.
 
-    **Leaves alone** functions that launch kernels already. Any other op in a
-    function is an error that says what is supported, and the function is then not
-    changed.
+    **Leaves alone** functions that launch kernels already, once they are checked.
+    Any other op in a function is an error that says what is supported, and the
+    function is then not changed.
 
     ```mlir
     func.func @double(%x: tensor<?xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"}) {

@@ -1,6 +1,8 @@
 //! Names that are valid in C, C++ and Rust.
 
-/// Keywords of C, C++ or Rust, and the name `main`. A name that is refused by one of the languages is refused for all, so
+use crate::c_library::is_macro;
+
+/// Keywords of C, C++ or Rust. A name that is refused by one of the languages is refused for all, so
 /// that a function has the same name in each.
 const RESERVED: &[&str] = &[
     "Self",
@@ -68,7 +70,6 @@ const RESERVED: &[&str] = &[
     "long",
     "loop",
     "macro",
-    "main",
     "match",
     "mod",
     "move",
@@ -137,15 +138,25 @@ const RESERVED: &[&str] = &[
 /// The beginning of the names of the runtime and of generated data.
 const RUNTIME_PREFIX: &str = "norma_";
 
-/// Whether a name is valid in all the languages. Names that begin with `_` are reserved by the languages, and those that
-/// begin with `norma_` by the runtime.
-pub(crate) fn is_name(name: &str) -> bool {
-    let mut characters = name.chars();
-    let begins = characters.next().is_some_and(|first| first.is_ascii_alphabetic());
-    begins
-        && characters.all(|character| character.is_ascii_alphanumeric() || character == '_')
-        && !RESERVED.contains(&name)
-        && !name.starts_with(RUNTIME_PREFIX)
+/// Why a name is not valid in all the languages; `None` if it is.
+pub(crate) fn fault(name: &str) -> Option<&'static str> {
+    let is_of_words = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let begins_with_digit = name.starts_with(|first: char| first.is_ascii_digit());
+    if name.is_empty() || begins_with_digit || !name.chars().all(is_of_words) {
+        Some("expected letters, digits and '_', and no digit first")
+    } else if name.starts_with('_') {
+        Some("names that begin with '_' are reserved for compilers")
+    } else if name.starts_with(RUNTIME_PREFIX) {
+        Some("names that begin with 'norma_' are reserved for the runtime")
+    } else if name == "main" {
+        Some("a program begins with this function")
+    } else if RESERVED.contains(&name) {
+        Some("it is a keyword of C, C++ or Rust")
+    } else if is_macro(name) {
+        Some("it is a macro of C")
+    } else {
+        None
+    }
 }
 
 /// A name similar to `name` that is valid in all the languages and not among `taken`.
@@ -166,7 +177,7 @@ pub(crate) fn name_like(name: &str, taken: &[String]) -> String {
     if like.starts_with(RUNTIME_PREFIX) {
         like.insert_str(0, "arg_");
     }
-    while !is_name(&like) || taken.contains(&like) {
+    while fault(&like).is_some() || taken.contains(&like) {
         like.push('_');
     }
     like
@@ -177,25 +188,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keywords_and_other_characters_make_no_name() {
-        for name in [
-            "",
-            "int",
-            "fn",
-            "xor_eq",
-            "thread_local",
-            "Self",
-            "1d",
-            "rms-norm",
-            "rms.norm",
-            "größe",
-            "_x",
-            "norma_launch",
-            "main",
+    fn what_is_no_name_has_a_reason() {
+        for (names, reason) in [
+            (
+                &["", "1d", "rms-norm", "rms.norm", "größe"][..],
+                "expected letters, digits and '_', and no digit first",
+            ),
+            (
+                &["int", "fn", "xor_eq", "thread_local", "Self"],
+                "it is a keyword of C, C++ or Rust",
+            ),
+            (
+                &["_x", "__x"],
+                "names that begin with '_' are reserved for compilers",
+            ),
+            (
+                &["norma_launch"],
+                "names that begin with 'norma_' are reserved for the runtime",
+            ),
+            (&["main"], "a program begins with this function"),
+            (&["linux", "NULL", "INT32_MAX"], "it is a macro of C"),
         ] {
-            assert!(!is_name(name), "{name}");
+            for name in names {
+                assert_eq!(fault(name), Some(reason), "{name}");
+            }
         }
-        assert!(is_name("rms_norm") && is_name("x1"));
+        for name in ["rms_norm", "x1", "exp", "X"] {
+            assert_eq!(fault(name), None, "{name}");
+        }
     }
 
     #[test]
@@ -213,6 +233,8 @@ mod tests {
             ("a.b", "a_b"),
             ("w", "w"),
             ("norma_x", "arg_norma_x"),
+            ("linux", "linux_"),
+            ("exp", "exp"),
         ] {
             assert_eq!(name_like(name, &taken), like);
         }

@@ -4,6 +4,7 @@
 //! This crate generates text and uses neither MLIR nor a compiler. The functions call the runtime.
 
 mod c;
+mod c_library;
 mod cpp;
 mod identifier;
 mod rust;
@@ -53,16 +54,26 @@ struct PackagedFunction {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PackageError {
     /// A function's name is not valid in the languages.
-    #[error("function '{name}' has no name that C takes; expected letters, digits and '_', and no keyword")]
+    #[error("function '{name}' has no name that C takes: {reason}")]
     Name {
         /// The name.
         name: String,
+        /// What is wrong with it.
+        reason: &'static str,
     },
-    /// A function's name is one of the C++ runtime's.
-    #[error("function '{name}' has a name that norma/runtime.hpp declares")]
-    OfRuntime {
+    /// A function's name is that of a namespace in C++.
+    #[error("function '{name}' has the name of a namespace of C++")]
+    Namespace {
         /// The name.
         name: String,
+    },
+    /// A function's name is one of the C++ runtime's or of C's library.
+    #[error("function '{name}' has a name that {header} declares")]
+    Declared {
+        /// The name.
+        name: String,
+        /// The header.
+        header: &'static str,
     },
     /// A function has the name of one that is generated beside another.
     #[error("function '{name}' has the name of a function that is generated beside '{other}'")]

@@ -3,7 +3,8 @@
 use norma_bundle::manifest::{Function, Tensor};
 
 use crate::PackageError;
-use crate::identifier::{is_name, name_like};
+use crate::c_library::header_of;
+use crate::identifier::{fault, name_like};
 
 /// A function's signature, as its callers see it.
 #[derive(Clone, Debug)]
@@ -40,19 +41,26 @@ pub(crate) struct ScalarParameter {
 const USED: [&str; 3] = ["stream", "int64_t", "FUNCTION"];
 /// The names that `norma/runtime.hpp` declares in the namespace of the generated C++ functions.
 const OF_RUNTIME: [&str; 5] = ["check", "dtype", "error", "function", "tensor"];
+/// The namespaces of the generated C++ code, beside which there can be no function of their names.
+const NAMESPACES: [&str; 2] = ["norma", "std"];
 
 impl Signature {
     /// Reads a function's signature.
     ///
     /// # Errors
-    /// Its name is not valid in the languages, or one of the runtime's.
+    /// Its name is not valid in the languages, or one of the runtime's or of C's library.
     pub(crate) fn of(function: &Function) -> Result<Self, PackageError> {
         let name = || function.name.clone();
-        if !is_name(&function.name) {
-            return Err(PackageError::Name { name: name() });
+        if let Some(reason) = fault(&function.name) {
+            return Err(PackageError::Name { name: name(), reason });
         }
-        if OF_RUNTIME.contains(&function.name.as_str()) {
-            return Err(PackageError::OfRuntime { name: name() });
+        if NAMESPACES.contains(&function.name.as_str()) {
+            return Err(PackageError::Namespace { name: name() });
+        }
+        let of_runtime = OF_RUNTIME.contains(&function.name.as_str());
+        let of_runtime = of_runtime.then_some("norma/runtime.hpp");
+        if let Some(header) = of_runtime.or_else(|| header_of(&function.name)) {
+            return Err(PackageError::Declared { name: name(), header });
         }
         let used = USED.map(str::to_owned);
         let mut taken = [used.as_slice(), &[name()]].concat();
@@ -188,13 +196,34 @@ mod tests {
 
     #[test]
     fn a_function_needs_a_name_that_the_languages_take() {
+        for (name, message) in [
+            (
+                "rms-norm",
+                "function 'rms-norm' has no name that C takes: expected letters, digits and '_', and no digit first",
+            ),
+            (
+                "linux",
+                "function 'linux' has no name that C takes: it is a macro of C",
+            ),
+            ("std", "function 'std' has the name of a namespace of C++"),
+            ("norma", "function 'norma' has the name of a namespace of C++"),
+            ("exp", "function 'exp' has a name that math.h declares"),
+            ("free", "function 'free' has a name that stdlib.h declares"),
+        ] {
+            let bundle = scale("sm_90a", |manifest| manifest.functions[0].name = name.to_owned());
+            let error = Signature::of(&bundle.manifest.functions[0]).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn a_parameter_may_have_the_name_of_a_function_of_c() {
         let bundle = scale("sm_90a", |manifest| {
-            manifest.functions[0].name = "rms-norm".to_owned()
+            manifest.functions[0].inputs[0].name = "exp".to_owned();
+            manifest.functions[0].outputs[0].name = "std".to_owned();
         });
-        let error = Signature::of(&bundle.manifest.functions[0]).unwrap_err();
-        assert!(
-            error.to_string().contains("function 'rms-norm' has no name"),
-            "{error}"
-        );
+        let signature = Signature::of(&bundle.manifest.functions[0]).unwrap();
+        let names = signature.tensors.iter().map(|tensor| tensor.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["exp", "std"]);
     }
 }

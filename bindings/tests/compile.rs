@@ -69,8 +69,8 @@ fn assert_compiles(package: &Package) {
         path
     };
     compile("cc", "-std=c11", &write("kernels.c", &source(package)));
-    write("kernels.h", &header(package, "kernels"));
-    let hpp = cpp_header(package, "kernels", "kernels.h");
+    write("kernels.h", &header(package));
+    let hpp = cpp_header(package, "kernels.h");
     write("kernels.hpp", &hpp);
     compile(
         "c++",
@@ -87,9 +87,26 @@ fn calls_are_not_ambiguous_where_the_namespace_is_used() {
     let call = "using namespace norma;\n\
                 void call(const norma_tensor &x, const norma_tensor &y) {\n  \
                 load_f(0);\n  f(x, y, 1.0);\n  (void)f_load(0);\n  (void)f(&x, &y, 1.0, nullptr);\n}\n";
-    fs::write(folder.path().join("kernels.h"), header(&package, "kernels")).unwrap();
-    let hpp = cpp_header(&package, "kernels", "kernels.h");
+    fs::write(folder.path().join("kernels.h"), header(&package)).unwrap();
+    let hpp = cpp_header(&package, "kernels.h");
     fs::write(&path, hpp + call).unwrap();
+    compile("c++", "-std=c++17", &path);
+}
+
+#[test]
+fn headers_of_the_same_name_in_different_folders_are_included_beside_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        let package = package(&[(name, ["x", "y", "s"])]);
+        fs::create_dir(folder.path().join(name)).unwrap();
+        let write = |file: &str, text: String| fs::write(folder.path().join(name).join(file), text).unwrap();
+        write("kernels.h", header(&package));
+        write("kernels.hpp", cpp_header(&package, "kernels.h"));
+    }
+    let path = folder.path().join("main.cpp");
+    let call = "#include \"one/kernels.hpp\"\n#include \"two/kernels.hpp\"\n\
+                void call() {\n  norma::load_one(0);\n  norma::load_two(0);\n}\n";
+    fs::write(&path, call).unwrap();
     compile("c++", "-std=c++17", &path);
 }
 
@@ -101,6 +118,8 @@ fn parameters_may_have_the_names_of_what_the_code_uses() {
         ["check", "error", "dtype"],
         ["f_embedded", "f_files", "f_load"],
         ["int64_t", "std", "int32_t"],
+        ["exp", "free", "size_t"],
+        ["linux", "NULL", "INT32_MAX"],
         ["norma_tensor", "norma_embedded_launch", "norma_scalar"],
         ["void", "stream", "f"],
     ] {

@@ -202,6 +202,14 @@ impl Expression {
         self.bounds().0
     }
 
+    /// The expression, or 0 where it is negative: the size of an axis that has no points then.
+    pub fn at_least_0(self) -> Self {
+        match self.least() {
+            Some(0..) => self,
+            _ => self.maximum(0),
+        }
+    }
+
     /// A lower and an upper bound of the expression for symbols of at least 0, where found.
     fn bounds(&self) -> (Option<i64>, Option<i64>) {
         let (operation, a, b) = match self {
@@ -596,6 +604,13 @@ mod tests {
             _ => None,
         };
         Expression::parse(source).unwrap().evaluate(&bindings)
+    }
+
+    #[test]
+    fn a_size_that_may_be_negative_is_clamped() {
+        let size = |source: &str| Expression::parse(source).unwrap().at_least_0().to_string();
+        assert_eq!(size("m - 1"), "max(m - 1, 0)");
+        assert_eq!(size("ceildiv(m, 2)*3"), "ceildiv(m, 2)*3");
     }
 
     #[test]

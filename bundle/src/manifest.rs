@@ -7,6 +7,7 @@
 mod alternatives;
 mod choose;
 pub mod sharded;
+mod size_name;
 mod validate;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,7 @@ use crate::program::Number;
 
 pub use choose::{Chosen, FunctionError};
 pub use sharded::Sharded;
+pub use size_name::{SizeNameError, check_size_name, is_size_name};
 
 /// The version of a manifest in which every kernel is launched for all sizes.
 pub const MANIFEST_VERSION: u32 = 1;
@@ -48,19 +50,9 @@ pub fn is_identifier(name: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether a name is allowed for a size: an identifier that has no other meaning in a manifest's expressions, such as a
-/// device symbol, a dim `d0` of a program, a stride `x_stride0` or a size of an intermediate.
-pub fn is_size_name(name: &str) -> bool {
-    let is_symbol = matches!(Expression::parse(name), Ok(Expression::Symbol(symbol)) if symbol == name);
-    let is_dim = name
-        .strip_prefix('d')
-        .is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()) && !number.is_empty());
-    let is_made = name.contains("_stride") || name.starts_with("intermediate");
-    is_symbol && !is_dim && !is_made && !DEVICE_SYMBOLS.contains(&name)
-}
-
 /// A bundle for one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Manifest {
     /// The format's version, [`MANIFEST_VERSION`] or [`CONDITIONAL_VERSION`].
     pub manifest_version: u32,
@@ -80,6 +72,7 @@ pub struct Manifest {
 
 /// A part of an architecture, such as the H100 SXM, by which a launcher chooses among bundles for the same architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Part {
     /// Its name.
     pub name: String,
@@ -91,6 +84,7 @@ pub struct Part {
 
 /// One compiled function: tensors in, tensors out, and the kernels that run in order on one stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Function {
     /// The function's name in the source.
     pub name: String,
@@ -114,12 +108,14 @@ pub struct Function {
 
 /// The part that every version of a manifest has.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Header {
     manifest_version: u64,
 }
 
 /// What a function was compiled from, and how. Equal provenance implies equal kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Provenance {
     /// The compiler, with a hash of its own sources, and its LLVM.
     pub compiler: String,
@@ -134,6 +130,7 @@ pub struct Provenance {
 
 /// A tensor, and the kernels' assumptions about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Tensor {
     /// The name that kernels' arguments refer to.
     pub name: String,
@@ -168,6 +165,7 @@ pub struct Tensor {
 
 /// One kernel and its launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Kernel {
     /// The entry's name in the cubin.
     pub symbol: String,
@@ -228,6 +226,7 @@ pub struct Kernel {
 
 /// A symbol of a kernel's expressions, read from a tensor at launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Symbol {
     /// The name used in expressions.
     pub name: String,
@@ -253,7 +252,7 @@ pub enum SymbolOf {
 
 /// One kernel parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case", expecting = "an object")]
 pub enum Argument {
     /// The address of a tensor's first element.
     Pointer {
@@ -298,6 +297,7 @@ pub enum WorkspaceInit {
 
 /// The arguments of `cuTensorMapEncodeTiled`; dims are listed from the innermost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct TensorMap {
     /// The tensor it maps.
     pub tensor: String,
@@ -380,9 +380,10 @@ pub enum ManifestError {
     },
     /// The file is a manifest of a version that this reader does not know.
     #[error(
-        "'{}' is of manifest version {found}, and this program reads {MANIFEST_VERSION} and {CONDITIONAL_VERSION}: it takes a newer \
-         release, or a bundle compiled by this one",
-        path.display()
+        "'{}' is of manifest version {found}, and this program reads {MANIFEST_VERSION} and {CONDITIONAL_VERSION}: it takes {}a bundle \
+         compiled by this release",
+        path.display(),
+        if *found > CONDITIONAL_VERSION.into() { "a newer release, or " } else { "" }
     )]
     Version {
         /// The manifest's path.
@@ -676,6 +677,19 @@ mod tests {
             Manifest::load(directory.path()),
             Err(ManifestError::Parse { .. })
         ));
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused_in_the_words_of_json() {
+        let refusal = |text: &str| {
+            let error = Manifest::parse(text, Path::new("m")).unwrap_err();
+            error.to_string()
+        };
+        for text in ["null", "7", "{\"manifest_version\": 1, \"functions\": [\"f\"]}"] {
+            let error = refusal(text);
+            assert!(error.contains(", expected an object at line 1"), "{error}");
+        }
+        assert!(refusal("[]").contains("expected an object"), "{}", refusal("[]"));
     }
 
     #[test]

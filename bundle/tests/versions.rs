@@ -30,8 +30,17 @@ fn a_manifest_of_a_later_version_is_refused_whatever_it_holds() {
     .unwrap();
     let error = Manifest::load(folder.path()).unwrap_err().to_string();
     let expected = format!(
-        "'{}' is of manifest version 3, and this program reads 1 and 2: it takes a newer release, or a bundle compiled by this one",
+        "'{}' is of manifest version 3, and this program reads 1 and 2: it takes a newer release, or a bundle compiled by this release",
         path.display()
     );
     assert_eq!(error, expected);
+}
+
+#[test]
+fn a_version_that_never_was_takes_no_newer_release() {
+    let error = Manifest::parse(r#"{"manifest_version": 0}"#, Path::new("manifest.json")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "'manifest.json' is of manifest version 0, and this program reads 1 and 2: it takes a bundle compiled by this release"
+    );
 }

@@ -11,10 +11,13 @@ use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use norma_dialects::attributes::kernel as attribute;
 use norma_dialects::norm::{CachePlace, ChoiceAttr};
+use norma_passes::check_launching_functions;
 use norma_passes::mlir::context;
+use norma_passes::mlir::pass::Pass;
 use norma_passes::mlir::source::{Shown, Source};
 use norma_passes::mlir::walk;
 use norma_passes::schedule::mapping::Mapping;
+use norma_passes::table::NormFormKernels;
 
 use crate::bundle::{self, Bundle, Emitted, KernelForms, SourceConditions, SourceDefinition};
 use crate::emit::llvm_ir::LlvmContext;
@@ -396,6 +399,7 @@ fn with_module<T>(
             .diagnosed()
         })?;
         options.from.check(&module)?;
+        check_functions(&module, input.name, options.from)?;
         body(&mut module, timing)
     })();
     diagnostics.push_str(&source.take_diagnostics());
@@ -405,6 +409,18 @@ fn with_module<T>(
             _ => error,
         },
     )
+}
+
+/// Checks the functions of an input that begins behind the pass that checks those of level `tensor`.
+fn check_functions(module: &Module, name: &str, from: Level) -> Result<()> {
+    if from == Level::Tensor {
+        return Ok(());
+    }
+    let module = module.as_operation();
+    check_launching_functions(module).map_err(|error| {
+        error.emit(module.location(), NormFormKernels::ARGUMENT);
+        Error::user(format!("'{name}' is not valid at level '{from}'")).diagnosed()
+    })
 }
 
 fn run_passes(

@@ -9,7 +9,7 @@ mod text;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use norma_bundle::manifest::is_size_name;
+use norma_bundle::manifest::{SizeNameError, check_size_name};
 use norma_dialects::named_op::{Choice, NamedOp, Shape, Tensor};
 pub use norma_dialects::norm::NAMED_OPS as OPS;
 
@@ -78,12 +78,15 @@ impl FromStr for Extent {
             };
         }
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        match is_size_name(text) {
-            true => Ok(Self::Dynamic(text.to_owned())),
-            false if is_number => Err(format!("expected extents below 2^63, got {text}")),
-            false => Err(format!(
+        match check_size_name(text) {
+            Ok(()) => Ok(Self::Dynamic(text.to_owned())),
+            Err(SizeNameError::NoName { .. }) if is_number => {
+                Err(format!("expected extents below 2^63, got {text}"))
+            }
+            Err(SizeNameError::NoName { .. }) => Err(format!(
                 "expected an extent to be a number, or a name such as m for a dynamic size, got '{text}'"
             )),
+            Err(reserved) => Err(reserved.to_string()),
         }
     }
 }
@@ -95,6 +98,22 @@ impl FromStr for Extent {
 pub fn parse_shape(text: &str) -> std::result::Result<Vec<Extent>, String> {
     let extents = text.split(',').map(str::trim);
     extents.map(str::parse).collect()
+}
+
+/// Reads a number for an attribute, whose type is f32.
+///
+/// # Errors
+/// It is no finite number, or f32 has none close to it.
+pub fn parse_number(text: &str) -> std::result::Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let number = number.ok_or_else(|| format!("expected a finite number, got '{text}'"))?;
+    let rounded = number as f32;
+    match rounded.is_finite() && (rounded == 0.0) == (number == 0.0) {
+        true => Ok(number),
+        false => Err(format!(
+            "expected 0, or a number of f32's range, between 1.4e-45 and 3.4e38 without its sign, got '{text}'"
+        )),
+    }
 }
 
 /// Finds a named op.
@@ -202,5 +221,51 @@ fn element<'e>(tensor: &'static Tensor, wanted: &'e str) -> Result<&'e str> {
             tensor.name,
             tensor.elements.join(", ")
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_f32() {
+        for (text, number) in [
+            ("1e-5", 1e-5),
+            ("-0.5", -0.5),
+            ("0", 0.0),
+            ("1e-45", 1e-45),
+            ("3.4e38", 3.4e38),
+        ] {
+            assert_eq!(parse_number(text), Ok(number));
+        }
+        for text in ["1e-50", "-1e-50", "1e300", "3.5e38"] {
+            let error = parse_number(text).unwrap_err();
+            let expected =
+                "expected 0, or a number of f32's range, between 1.4e-45 and 3.4e38 without its sign";
+            assert_eq!(error, format!("{expected}, got '{text}'"));
+        }
+        for text in ["inf", "nan", "big", ""] {
+            let error = parse_number(text).unwrap_err();
+            assert_eq!(error, format!("expected a finite number, got '{text}'"));
+        }
+    }
+
+    #[test]
+    fn an_extent_is_a_number_or_a_name_that_is_not_reserved() {
+        assert_eq!("4096".parse(), Ok(Extent::Static(4096)));
+        assert_eq!("m".parse(), Ok(Extent::Dynamic("m".to_owned())));
+        for (text, part) in [
+            ("d0", "expected a size's name other than the reserved num_sms, "),
+            ("-1", "expected extents that are not negative, got -1"),
+            ("9223372036854775808", "expected extents below 2^63"),
+            (
+                "m+1",
+                "expected an extent to be a number, or a name such as m for a dynamic size, got 'm+1'",
+            ),
+        ] {
+            let error = text.parse::<Extent>().unwrap_err();
+            assert!(error.starts_with(part), "{error}");
+        }
     }
 }

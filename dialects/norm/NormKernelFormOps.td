@@ -202,6 +202,10 @@ def Norm_LaunchOp : Norm_Op<"launch", []> {
     callee is a `norm.kernel`, and after `convert-norm-to-gl` the function in the `gpu.module` that it became. A buffer is an
     argument of the host function or scratch, a `memref.alloc` with `norm.scratch`; a scalar is an argument.
 
+    A kernel writes arguments with `norm.output` alone. No buffer that it writes is the memory of another one that it gets,
+    unless its `aliases` say so: not the same buffer a second time, nor, by `norm.may_alias`, the argument whose memory an
+    output may share. `norm-form-kernels` checks this, and for inputs of later levels the compiler when it reads them.
+
     Example:
 
     ```mlir

@@ -29,5 +29,6 @@ pub mod table {
     }
 }
 
+pub use norm::form_kernels::launching::check as check_launching_functions;
 pub use nvvm::contract_sums::FpContract;
 pub use table::register_passes;

@@ -323,7 +323,7 @@ func.func @name_of_a_static_size(%x: tensor<?x12xf32> {norm.sizes = ["m", "n"]})
 
 // -----
 
-// expected-error @below {{names of sizes for those that are dynamic, and empty for others, got ["num_sms"] for argument 0}}
+// expected-error @below {{norm.sizes: expected a size's name other than the reserved num_sms, ctas_per_sm, d0, d1, ..., *_stride* and intermediate*, got 'num_sms' for argument 0}}
 func.func @size_of_a_device_s_name(%x: tensor<?xf32> {norm.sizes = ["num_sms"]}) -> tensor<?xf32> {
   %y = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>) space(%n = dim(%a, 0)) {
     %0 = norm.read %a[%n] : tensor<?xf32>

@@ -72,7 +72,7 @@ func.func @two(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>) {
   }
   return %z, %y, %s : tensor<f32>, tensor<4xf32>, tensor<f32>
 }
-func.func @two_1(%x: memref<4xf32>, %y: memref<4xf32>) {
+func.func @two_1(%x: memref<4xf32>, %y: memref<4xf32> {norm.output}) {
   norm.launch @copy(%x, %y) : memref<4xf32>, memref<4xf32>
   return
 }
@@ -80,16 +80,61 @@ func.func @two_1(%x: memref<4xf32>, %y: memref<4xf32>) {
 // -----
 
 // A function that launches kernels is left as it is.
-// CHECK-LABEL: func.func @formed(%{{.*}}: memref<4xf32>, %{{.*}}: memref<4xf32>) {
+// CHECK-LABEL: func.func @formed(%{{.*}}: memref<4xf32>, %{{.*}}: memref<4xf32> {norm.output}) {
 // CHECK-NEXT: norm.launch @formed_0
 // CHECK-NEXT: return
-func.func @formed(%x: memref<4xf32>, %y: memref<4xf32>) {
+func.func @formed(%x: memref<4xf32>, %y: memref<4xf32> {norm.output}) {
   norm.launch @formed_0(%x, %y) : memref<4xf32>, memref<4xf32>
   return
 }
 norm.kernel @formed_0(%x: memref<4xf32>, %y: memref<4xf32>) space(%n = 4) {
   %0 = norm.read %x[%n] : memref<4xf32>
   norm.write %0, %y[%n] : memref<4xf32>
+}
+
+// -----
+
+// An output may be over an input of a launch whose kernel says so, and of launches before it.
+// CHECK-LABEL: func.func @formed_in_place(
+// CHECK-SAME: norm.may_alias = "x"
+func.func @formed_in_place(%x: memref<?x8xf32> {norm.name = "x", norm.sizes = ["rows", ""], norm.min = array<i64: 1, 0>},
+                           %s: memref<?xf32> {norm.output}, %y: memref<?x8xf32> {norm.output, norm.may_alias = "x"}, %z: memref<?x8xf32> {norm.output}) {
+  norm.launch @formed_sum(%x, %s) : memref<?x8xf32>, memref<?xf32>
+  norm.launch @formed_scale(%x, %s, %y) : memref<?x8xf32>, memref<?xf32>, memref<?x8xf32>
+  norm.launch @formed_scale(%y, %s, %z) : memref<?x8xf32>, memref<?xf32>, memref<?x8xf32>
+  return
+}
+norm.kernel @formed_sum(%x: memref<?x8xf32>, %s: memref<?xf32>) space(%m = dim(%x, 0), %n = 8) {
+  %0 = norm.read %x[%m, %n]
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %s[%m]
+}
+norm.kernel @formed_scale(%x: memref<?x8xf32>, %s: memref<?xf32>, %y: memref<?x8xf32>) space(%m = dim(%x, 0), %n = 8) aliases(%y = %x) {
+  %0 = norm.read %x[%m, %n]
+  %1 = norm.read %s[%m]
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n]
+}
+
+// -----
+
+// Only one of the launches in the branches of a choice happens.
+// CHECK-LABEL: func.func @chosen_in_place(
+#is_long = affine_set<()[s0] : (s0 - 1000 >= 0)>
+func.func @chosen_in_place(%x: memref<?xf32> {norm.name = "x"}, %y: memref<?xf32> {norm.output, norm.may_alias = "x"}) {
+  %zero = arith.constant 0 : index
+  %n = memref.dim %x, %zero : memref<?xf32>
+  affine.if #is_long()[%n] {
+    norm.launch @double_one(%x, %y) : memref<?xf32>, memref<?xf32>
+  } else {
+    norm.launch @double_one(%x, %y) : memref<?xf32>, memref<?xf32>
+  }
+  return
+}
+norm.kernel @double_one(%x: memref<?xf32>, %y: memref<?xf32>) space(%n = dim(%x, 0)) aliases(%y = %x) {
+  %0 = norm.read %x[%n]
+  %1 = arith.addf %0, %0 : f32
+  norm.write %1, %y[%n]
 }
 
 // -----

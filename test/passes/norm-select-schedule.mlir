@@ -184,7 +184,7 @@ norm.kernel @sizes(%x: memref<?x64xf32>, %w: memref<?xf32>, %y: memref<?xf32>) s
 // schedules are chosen only if by-size asks for it.
 // RUN: norma-opt %s --split-input-file --norm-select-schedule=by-size | FileCheck %s --check-prefix=FEW
 // FEW: norm.kernel @rows(
-// FEW-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [warp(16), {{[^>]*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid], [loop,
+// FEW-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [register(2), warp(8), {{[^>]*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid], [loop,
 // With as many rows as SMs, a long row gets an SM; with fewer rows, it gets the SMs of a cluster.
 // FEW: norm.kernel @long_rows(
 // FEW-SAME: {{\[\[}}grid], [{{.*}}cluster({{.*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid], [loop, warp(32)
@@ -324,4 +324,28 @@ norm.kernel @crossing_0(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %z: memref<?xf
   norm.write %2, %y[%m, %n] : memref<?x?xf32>
   %3 = norm.reduce add %2 over(%m) : f32
   norm.write %3, %z[%n] : memref<?xf32>
+}
+
+// -----
+
+// Along a scan across memory a thread takes rows that follow each other, so that a warp leaves one partial sum for each column.
+// CHECK: norm.kernel @running_sums(
+// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}loop, warp({{[0-9]+}}), register({{[0-9]+}})], [grid, lane(32), vector(4)]]
+norm.kernel @running_sums(%x: memref<4096x16384xf32>, %y: memref<4096x16384xf32>) space(%m = 4096, %n = 16384) align(16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<4096x16384xf32>
+  %1 = norm.scan add %0 along(%m) : f32
+  norm.write %1, %y[%m, %n] : memref<4096x16384xf32>
+}
+
+// -----
+
+// Of two dims of unknown extents, the one along which elements are neighbours is assumed to be long: lanes lie along it.
+// CHECK: norm.kernel @both_sums(
+// CHECK-SAME: lane(32)]]
+norm.kernel @both_sums(%x: memref<?x?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1)) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<?xf32>
+  %2 = norm.reduce add %0 over(%n) : f32
+  norm.write %2, %z[%m] : memref<?xf32>
 }

@@ -35,6 +35,16 @@ pub enum Chosen<'m> {
     Sharded(&'m Sharded),
 }
 
+impl<'m> Chosen<'m> {
+    /// The function on whole tensors.
+    pub fn function(self) -> &'m Function {
+        match self {
+            Chosen::Function(function) => function,
+            Chosen::Sharded(sharded) => &sharded.whole,
+        }
+    }
+}
+
 impl Manifest {
     /// Returns the function, sharded or not, with the given name; without a name the only function, where the runs of a
     /// sharded one do not count.

@@ -15,6 +15,7 @@ pub const OFFSET: &str = "offset";
 /// the tensors. In between, each output of a run that is not a tensor of the whole function is gathered from all devices, in
 /// order along a new first axis, and is an input of later runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Sharded {
     /// The function on whole tensors, as it was written: the results of all devices are judged by it. It is never launched,
     /// and has no kernels.

@@ -326,7 +326,10 @@ impl Reader {
         for extent in types::shape(value.r#type()).ok_or_else(broken)? {
             extents.push(match extent {
                 Some(extent) => Expression::Integer(extent),
-                None => self.size(dynamic.next().ok_or_else(broken)?).ok_or_else(broken)?,
+                None => {
+                    let size = self.size(dynamic.next().ok_or_else(broken)?);
+                    size.ok_or_else(broken)?.at_least_0()
+                }
             });
         }
         let role = Role::Scratch {

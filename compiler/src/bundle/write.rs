@@ -23,7 +23,7 @@ const PARTIAL: &str = ".partial";
 
 /// Writes one bundle for each target: into `root` if there is only one, else into `root/<target>`. Then it removes the bundles that an
 /// earlier run for other targets left in `root` and in its folders of targets, because a launcher would find those too, and prefers one
-/// in `root`.
+/// in `root`. A file named as a manifest that cannot be read is removed as well, as a new manifest in its place would replace it.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn write_all<'b>(root: &Path, bundles: impl ExactSizeIterator<Item = &'b Bun
     }
     let of_targets = TARGETS.iter().map(|target| root.join(target.name));
     for folder in of_targets.chain([root.to_owned()]) {
-        if !written.contains(&folder) && Manifest::load(&folder).is_ok() {
+        if !written.contains(&folder) {
             retire(&folder).map_err(|error| failed(&folder, error))?;
         }
     }
@@ -50,9 +50,6 @@ pub fn write_all<'b>(root: &Path, bundles: impl ExactSizeIterator<Item = &'b Bun
 /// # Errors
 /// The folder cannot be written.
 pub fn retire_root(root: &Path) -> Result<()> {
-    if Manifest::load(root).is_err() {
-        return Ok(());
-    }
     match retire(root) {
         // Someone else who writes for another target has been faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -60,14 +57,29 @@ pub fn retire_root(root: &Path) -> Result<()> {
     }
 }
 
-/// Removes a bundle from a folder, and the folder if nothing else is in it.
+/// Removes a bundle from a folder, and the folder if nothing else is in it. A folder without a manifest is left alone.
 fn retire(folder: &Path) -> io::Result<()> {
+    if !folder.join(FILE_NAME).exists() {
+        return Ok(());
+    }
     let _locked = lock(folder)?;
+    refuse_folder_for_manifest(folder)?;
     fs::remove_file(folder.join(FILE_NAME))?;
     sweep(folder, &BTreeSet::new())?;
     // A folder in which something else is stays.
     fs::remove_dir(folder).ok();
     Ok(())
+}
+
+/// Refuses a folder in which another folder has the manifest's name, which no file can replace.
+fn refuse_folder_for_manifest(folder: &Path) -> io::Result<()> {
+    match folder.join(FILE_NAME).is_dir() {
+        true => {
+            let message = format!("'{FILE_NAME}' is a folder there");
+            Err(io::Error::new(io::ErrorKind::IsADirectory, message))
+        }
+        false => Ok(()),
+    }
 }
 
 fn failed(folder: &Path, error: io::Error) -> Error {
@@ -104,11 +116,7 @@ impl Bundle {
         let mut write = || {
             fs::create_dir_all(folder)?;
             let _locked = lock(folder)?;
-            // A folder with the manifest's name would make the final rename fail.
-            if folder.join(FILE_NAME).is_dir() {
-                let message = format!("'{FILE_NAME}' is a folder there");
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, message));
-            }
+            refuse_folder_for_manifest(folder)?;
             for (name, bytes) in &files {
                 // A file that is there already may be in use and stays; a file that a full disk cut short is replaced.
                 if fs::read(folder.join(name)).is_ok_and(|there| there == *bytes) {
@@ -340,6 +348,28 @@ mod tests {
         assert_eq!(names(&root.path().join("sm_89")), ["notes".to_owned()].into());
         assert_eq!(cubin_of(root.path()), "sm_90a");
         assert_eq!(names(root.path()).len(), 4);
+    }
+
+    #[test]
+    fn what_is_no_manifest_does_not_outrank_bundles_of_several_targets() {
+        let root = tempfile::tempdir().unwrap();
+        let mut other = bundle("other");
+        other.manifest.target = "sm_80".to_owned();
+        other.manifest.functions[0].kernels[0].target = "sm_80".to_owned();
+        let both = || write_all(root.path(), [&bundle("new"), &other].into_iter());
+        fs::create_dir(root.path().join("sm_89")).unwrap();
+        fs::write(root.path().join("sm_89").join(FILE_NAME), "{").unwrap();
+        for text in ["{", r#"{"manifest_version": 3}"#] {
+            fs::write(root.path().join(FILE_NAME), text).unwrap();
+            both().unwrap();
+            assert_eq!(names(root.path()), ["sm_80", "sm_90a"].map(str::to_owned).into());
+            fs::write(root.path().join(FILE_NAME), text).unwrap();
+            retire_root(root.path()).unwrap();
+            assert!(!root.path().join(FILE_NAME).exists());
+        }
+        fs::create_dir(root.path().join(FILE_NAME)).unwrap();
+        let error = both().unwrap_err().to_string();
+        assert!(error.ends_with("'manifest.json' is a folder there"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use norma_dialects::attributes::tensor as attribute;
 use norma_dialects::named_op::{Choice, ChoiceKind, Shape, Tensor};
 
 use super::shapes::integers;
-use super::{Extent, Preset, Wanted};
+use super::{Extent, Preset, Wanted, parse_number};
 use crate::error::{Error, Result};
 
 /// Writes the function as a module.
@@ -250,9 +250,7 @@ fn value(choice: &'static Choice, said: &str) -> Result<Option<String>> {
 
 /// A number as MLIR's float literals require it, with a decimal point.
 fn number(name: &str, said: &str) -> Result<String> {
-    let number = said.parse::<f64>().ok().filter(|number| number.is_finite());
-    let number =
-        number.ok_or_else(|| Error::user(format!("expected {name} to be a finite number, got '{said}'")))?;
+    let number = parse_number(said).map_err(|error| Error::user(format!("{name}: {error}")))?;
     let text = format!("{number:e}");
     Ok(match text.split_once('e') {
         Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0e{exponent}"),

@@ -90,9 +90,15 @@ pub fn read_later<'c: 'a, 'a>(
 }
 
 /// The name of the kernel that a launch runs.
-fn callee<'c>(launch: LaunchOp<'c, '_>) -> Option<&'c str> {
+pub(crate) fn callee<'c>(launch: LaunchOp<'c, '_>) -> Option<&'c str> {
     let path = norma_dialects::symbol_path(launch.callee().ok()?).ok()?;
     path.last().copied()
+}
+
+/// The launches that a function makes behind a launch, nearest first. Of the branches of a choice only one runs.
+pub(crate) fn behind<'c: 'a, 'a>(launch: LaunchOp<'c, 'a>) -> Vec<LaunchOp<'c, 'a>> {
+    let [_, behind] = beside(launch);
+    behind
 }
 
 /// The launches in front of a launch and those behind it, nearest first: among the ops that stand before and after it, or an op that
@@ -115,11 +121,22 @@ fn beside<'c: 'a, 'a>(launch: LaunchOp<'c, 'a>) -> [Vec<LaunchOp<'c, 'a>>; 2] {
 }
 
 /// The buffer that a value is a view of.
-fn root<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
-    while let Some(source) = definition(value).and_then(|view| view.operand(0).ok())
-        && types::is_memref(source.r#type())
-    {
-        value = source;
-    }
-    value
+pub(crate) fn root<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
+    views(value)
+        .last()
+        .and_then(|view| view.operand(0).ok())
+        .unwrap_or(value)
+}
+
+/// The ops that make a value of another buffer, the last one first; none if it is no view.
+pub(crate) fn views<'c: 'a, 'a>(value: Value<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    let view = |value: Value<'c, 'a>| {
+        let op = definition(value)?;
+        op.operand(0)
+            .ok()
+            .filter(|source| types::is_memref(source.r#type()))?;
+        Some(op)
+    };
+    let next = |op: &OperationRef<'c, 'a>| view(op.operand(0).ok()?);
+    std::iter::successors(view(value), next).collect()
 }

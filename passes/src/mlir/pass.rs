@@ -151,7 +151,7 @@ pub enum PassError<'c> {
 
 impl<'c> PassError<'c> {
     /// Emits the error unless MLIR has emitted it. An internal error without a location of its own gets `location`.
-    pub(crate) fn emit(self, location: Location<'c>, pass: &str) {
+    pub fn emit(self, location: Location<'c>, pass: &str) {
         match self {
             Self::Diagnosed(diagnostic) => diagnostic.emit(Some(pass)),
             Self::Internal(message) => Diagnostic::internal(location, message).emit(Some(pass)),

@@ -64,11 +64,6 @@ fn takes_shared_memory<'c>(kernel: KernelOp<'c, '_>) -> Result<bool, PassError<'
     let Some(schedule) = kernel.schedule().filter(|_| kernel.roles().is_none()) else {
         return Ok(false);
     };
-    let space = Space::of(kernel)?;
-    let facts = Facts::of(&space)?;
-    Ok(exchanges::takes_shared_memory(
-        &space,
-        &facts,
-        &Mapping::of(schedule)?,
-    ))
+    let facts = Facts::of(&Space::of(kernel)?)?;
+    Ok(exchanges::takes_shared_memory(&facts, &Mapping::of(schedule)?))
 }

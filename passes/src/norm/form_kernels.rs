@@ -4,9 +4,11 @@
 //! Each compute becomes one kernel; a compute that no result depends on is dropped. The function's arguments keep their order, and
 //! each result becomes an argument after them, which a launch fills: so a result must be a result of a compute, and of the function
 //! only once. Values that are computed but not returned lie in scratch memory ([`scratch`]). Everything is checked before anything is
-//! changed. [`signature`] reads what the function says about its arguments, [`aliases`] checks which may share memory.
+//! changed. [`signature`] reads what the function says about its arguments, [`aliases`] checks which may share memory. Functions that
+//! launch kernels already are left as they are, and [`launching`] checks what they say.
 
 mod aliases;
+pub(crate) mod launching;
 mod scratch;
 mod signature;
 
@@ -46,9 +48,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormFor
             scalar_ops::check(op)?;
         }
     }
-    for kernel in walk::all(module, KernelOp::from_op) {
-        aliases::check_kernel(kernel)?;
-    }
+    launching::check(module)?;
     let mut names = KernelNames::new(module);
     for function in walk::named(module, "func.func") {
         let Some(host) = Host::read(function)? else {
@@ -126,7 +126,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
         for op in walk::in_block(body) {
             if let Some(compute) = ComputeOp::from_op(op) {
                 computes.push(compute);
-            } else if LaunchOp::from_op(op).is_some() {
+            } else if !walk::named(op, LaunchOp::NAME).is_empty() {
                 return Ok(None);
             } else if walk::has_name(op, "func.return") {
                 end = Some(op);
@@ -298,7 +298,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             let argument = self.body.add_argument(output.buffer, self.end.location());
             hold(returned, argument, output);
             types.push(output.buffer);
-            attributes.push(output.attributes(context, true));
+            attributes.push(output.attributes(context));
         }
         let ty = TypeAttribute::new(FunctionType::new(context, &types, &[]).into());
         b.set_attribute(self.function, "function_type", ty.into());

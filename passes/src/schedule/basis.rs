@@ -43,7 +43,7 @@ impl<'c, 'a> Basis<'c, 'a> {
 
     /// Whether the passes can apply a mapping, by what the choice may know, and a CTA of the target has room for what its warps exchange.
     pub fn is_legal(&self, mapping: &Mapping, target: &Target) -> bool {
-        plan::check(&self.space, mapping).is_ok() && exchanges::fit(&self.space, &self.facts, mapping, target)
+        plan::check(&self.space, mapping).is_ok() && exchanges::fit(&self.facts, mapping, target)
     }
 
     /// The mapping with splits of rows over no more CTAs than the kernel has rows for, which changes only how rows are added up: a part has

@@ -16,6 +16,7 @@ mod latency;
 mod launches;
 mod mapped;
 mod measured;
+mod partial_results;
 mod ranking;
 mod registers;
 mod rereads;
@@ -110,7 +111,7 @@ const fn term_of_sectors(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> T
 }
 
 /// The terms that are shares of the copy's time.
-const TERMS: [Term; 24] = [
+const TERMS: [Term; 25] = [
     term("loads in flight", latency::loads_in_flight).of_throughput(),
     term("loads in a row", latency::loads_in_a_row).of_throughput(),
     term("stores between loads", latency::stores_between_loads).of_throughput(),
@@ -122,6 +123,7 @@ const TERMS: [Term; 24] = [
     term("few registers", registers::few_registers),
     term("clusters", waiting::clusters).of_throughput(),
     term("shared barriers", waiting::shared_barriers),
+    term("partial results", partial_results::partial_results),
     term("waves", launches::waves).of_throughput(),
     term("CTA launches", launches::cta_launches).of_throughput(),
     term("dead lanes", accesses::dead_lanes),

@@ -1,53 +1,64 @@
-//! Partial results that the warps of a CTA exchange through shared memory, and the mappings that leave room for them.
+//! Partial results that the warps of a CTA, and the CTAs of a cluster, exchange through shared memory, and the mappings that leave room for
+//! them.
 //!
 //! Where warps share what is reduced or scanned, each warp leaves a partial result for each point of the tile that is kept, and each thread
-//! loads those of all warps for its own points (`gl-expand-reductions`). A scan leaves one for each of a thread's registers along it too,
-//! as what a register holds continues what all lanes hold in the one before. In a loop two steps have memory of their own.
+//! loads those of all warps for its own points (`gl-expand-reductions`). A scan leaves one for each of a thread's registers whose points
+//! are further apart than those of warps too, as what such a register holds continues what all warps hold in the one before. In a loop two
+//! steps have memory of their own.
 
-use melior::ir::{Value, ValueLike};
 use norma_dialects::{
     MOST_REGISTERS,
-    norm::{CachePlace, Level, ScanOp},
+    norm::{CachePlace, Level},
 };
 use norma_targets::Target;
 
 use super::{
-    facts::{Facts, Reduction},
+    facts::{Facts, Reduction, Scan},
     mapping::{Factor, Mapping, points_of_cta},
     plan::UNROLLED_ELEMENTS,
     rows_in_shared_memory,
 };
-use crate::{kernel::space::Space, mlir::types};
 
-/// What the warps of a CTA exchange for one reduction or scan.
-struct Exchange {
+/// What the warps of a CTA, or the CTAs of a cluster, exchange for one reduction or scan.
+pub(super) struct Exchange {
     /// Bytes of shared memory.
     bytes: u64,
+    /// Partial results that a thread loads for each point that it keeps; none where one warp has all.
+    pub(super) partials: u64,
+    /// Points that a thread keeps.
+    pub(super) kept: u64,
+}
+
+impl Exchange {
     /// Partial results that a thread loads.
-    of_thread: u64,
+    fn of_thread(&self) -> u64 {
+        self.kept * self.partials
+    }
 }
 
 /// Whether a CTA has shared memory, and each thread registers, for the partial results of a mapping. Reductions that wait for each other
-/// share memory, and others need theirs at once.
-pub fn fit(space: &Space<'_, '_>, facts: &Facts, mapping: &Mapping, target: &Target) -> bool {
+/// share memory, and others need theirs at once, as do all those that cross the CTAs of a cluster.
+pub fn fit(facts: &Facts, mapping: &Mapping, target: &Target) -> bool {
     let mut depths = Vec::<usize>::new();
     let mut by_depth = Vec::new();
+    let mut of_clusters = 0;
     for reduction in &facts.reductions {
         let before = reduction.waits_for.iter().filter_map(|other| depths.get(*other));
         let depth = before.max().map_or(0, |depth| depth + 1);
         depths.push(depth);
         by_depth.resize(by_depth.len().max(depth + 1), 0);
         let exchange = of_reduction(reduction, mapping);
-        if exchange.of_thread > MOST_REGISTERS as u64 {
+        if exchange.of_thread() > MOST_REGISTERS as u64 {
             return false;
         }
         by_depth[depth] += exchange.bytes;
+        let exchange = between_ctas(reduction, mapping);
+        if exchange.of_thread() > MOST_REGISTERS as u64 {
+            return false;
+        }
+        of_clusters += exchange.bytes;
     }
-    let scans = space.scans().into_iter().filter_map(|scan| {
-        let result: Value<'_, '_> = scan.op().result(0).ok()?.into();
-        let bytes = types::element_bytes(result.r#type()).unwrap_or(0).unsigned_abs();
-        Some(of_scan(&scanned(space, scan), bytes, mapping))
-    });
+    let scans = facts.scans.iter().map(|scan| of_scan(scan, mapping));
     let scans = scans.collect::<Vec<_>>();
     let tiles = rows_in_shared_memory::bytes(facts, mapping) * mapping.stages.max(1).unsigned_abs();
     let largest = by_depth
@@ -57,62 +68,85 @@ pub fn fit(space: &Space<'_, '_>, facts: &Facts, mapping: &Mapping, target: &Tar
     // All of them are unrolled, and combined in order.
     let is_short = scans
         .iter()
-        .all(|scan| scan.of_thread <= UNROLLED_ELEMENTS.unsigned_abs());
-    is_short && tiles + largest.unwrap_or(0) <= u64::from(target.shared_per_cta)
+        .all(|scan| scan.of_thread() <= UNROLLED_ELEMENTS.unsigned_abs());
+    is_short && tiles + of_clusters + largest.unwrap_or(0) <= u64::from(target.shared_per_cta)
 }
 
 /// Whether the CTAs of a mapping take shared memory: for tiles, or for what warps or the CTAs of a cluster exchange. A tile that is
 /// accessed by other lanes than those that hold it may go through shared memory besides.
-pub fn takes_shared_memory(space: &Space<'_, '_>, facts: &Facts, mapping: &Mapping) -> bool {
-    let has_warps = |over: &[bool]| product(mapping.spread.iter().zip(over), true, Level::Warp) > 1;
-    let mut scans = space.scans().into_iter();
+pub fn takes_shared_memory(facts: &Facts, mapping: &Mapping) -> bool {
+    let has_warps = |over: &Vec<bool>| product(mapping.spread.iter().zip(over), true, Level::Warp) > 1;
+    let reduced = facts.reductions.iter().map(|reduction| &reduction.over);
+    let scanned = facts.scans.iter().map(|scan| &scan.over);
     mapping.keep.contains(&CachePlace::Shared)
         || mapping.ctas_per_cluster() > 1
-        || facts
-            .reductions
-            .iter()
-            .any(|reduction| has_warps(&reduction.over))
-        || scans.any(|scan| has_warps(&scanned(space, scan)))
+        || reduced.chain(scanned).any(has_warps)
 }
 
-/// By dim, whether a scan is along it.
-fn scanned<'c: 'a, 'a>(space: &Space<'c, 'a>, scan: ScanOp<'c, 'a>) -> Vec<bool> {
-    let along = space.dims_scanned_by(scan);
-    (0..space.dims.len()).map(|dim| along.contains(&dim)).collect()
+/// What warps exchange for a reduction.
+pub(super) fn of_reduction(reduction: &Reduction, mapping: &Mapping) -> Exchange {
+    of_level(reduction, Level::Warp, mapping)
 }
 
-fn of_reduction(reduction: &Reduction, mapping: &Mapping) -> Exchange {
+/// What the CTAs of a cluster exchange for a reduction.
+fn between_ctas(reduction: &Reduction, mapping: &Mapping) -> Exchange {
+    of_level(reduction, Level::Cluster, mapping)
+}
+
+fn of_level(reduction: &Reduction, level: Level, mapping: &Mapping) -> Exchange {
     let is_looped = |factors: &Vec<Factor>| factors.iter().any(|factor| factor.level == Level::Loop);
     let dims = mapping.spread.iter().zip(&reduction.over);
     let is_repeated = dims.clone().any(|(factors, over)| !over && is_looped(factors));
-    let warps = product(dims, true, Level::Warp);
-    exchange(&reduction.over, warps, reduction.bytes, is_repeated, mapping)
+    let partials = product(dims, true, level);
+    exchange(&reduction.over, partials, reduction.bytes, is_repeated, mapping)
 }
 
-fn of_scan(over: &[bool], bytes: u64, mapping: &Mapping) -> Exchange {
-    let dims = mapping.spread.iter().zip(over);
-    let partials = product(dims.clone(), true, Level::Warp) * product(dims.clone(), true, Level::Register);
-    let has_warps = product(dims, true, Level::Warp) > 1;
-    let partials = if has_warps { partials } else { 1 };
-    exchange(over, partials, bytes, mapping.looped_dims() > 0, mapping)
+/// What warps exchange for a scan.
+pub(super) fn of_scan(scan: &Scan, mapping: &Mapping) -> Exchange {
+    let dims = mapping.spread.iter().zip(&scan.over);
+    let along = dims.filter(|(_, over)| **over);
+    let partials = along.map(|(factors, _)| partials_along(factors)).product();
+    exchange(
+        &scan.over,
+        partials,
+        scan.bytes,
+        mapping.looped_dims() > 0,
+        mapping,
+    )
 }
 
-/// The exchange of `partials` results for each point that is kept; none where one warp has all.
+/// Partial results of a scan along a dim: one for each warp, and for each register outside of the warps.
+fn partials_along(factors: &[Factor]) -> u64 {
+    let innermost = factors.iter().rposition(|factor| factor.level == Level::Warp);
+    let outer = &factors[..innermost.map_or(0, |position| position + 1)];
+    let outer = outer
+        .iter()
+        .filter(|factor| matches!(factor.level, Level::Warp | Level::Register));
+    outer
+        .filter_map(|factor| factor.size)
+        .map(i64::unsigned_abs)
+        .product()
+}
+
+/// The exchange of `partials` results for each point that is kept.
 fn exchange(over: &[bool], partials: u64, bytes: u64, is_repeated: bool, mapping: &Mapping) -> Exchange {
+    let dims = mapping.spread.iter().zip(over);
+    let kept_by_thread =
+        product(dims.clone(), false, Level::Register) * product(dims.clone(), false, Level::Vector);
     if partials <= 1 {
         return Exchange {
             bytes: 0,
-            of_thread: 0,
+            partials: 0,
+            kept: kept_by_thread,
         };
     }
-    let dims = mapping.spread.iter().zip(over);
-    let kept = dims.clone().filter(|(_, over)| !**over);
+    let kept = dims.filter(|(_, over)| !**over);
     let kept = kept.map(|(factors, _)| points_of_cta(factors).unsigned_abs());
     let times = if is_repeated { 2 } else { 1 };
-    let kept_by_thread = product(dims.clone(), false, Level::Register) * product(dims, false, Level::Vector);
     Exchange {
         bytes: times * kept.product::<u64>() * partials * bytes,
-        of_thread: kept_by_thread * partials,
+        partials,
+        kept: kept_by_thread,
     }
 }
 
@@ -141,8 +175,18 @@ mod tests {
         },
     };
 
-    /// Whether the sums of columns, or their running sums, fit under a mapping whose warps and registers lie along the rows.
+    /// Whether the sums of columns, or their running sums, fit under a mapping whose registers lie outside of the warps along the rows.
     fn fits(op: &str, ty: &str, [registers, warps, lanes]: [i64; 3], columns: i64, target: &Target) -> bool {
+        let rows = [
+            Factor::rest(Level::Loop),
+            Factor::new(Level::Register, registers),
+            Factor::new(Level::Warp, warps),
+        ];
+        fits_along(op, ty, &rows, lanes, columns, target)
+    }
+
+    /// Whether they fit under a mapping with these factors along the rows, and so many lanes along the columns.
+    fn fits_along(op: &str, ty: &str, rows: &[Factor], lanes: i64, columns: i64, target: &Target) -> bool {
         let (kept, at) = match op.starts_with("norm.scan") {
             true => (format!("memref<?x{columns}x{ty}>"), "%m, %n"),
             false => (format!("memref<{columns}x{ty}>"), "%n"),
@@ -154,11 +198,6 @@ mod tests {
                norm.write %1, %y[{at}] : {kept}
              }}"
         );
-        let rows = [
-            Factor::rest(Level::Loop),
-            Factor::new(Level::Register, registers),
-            Factor::new(Level::Warp, warps),
-        ];
         let along = [
             Factor::rest(Level::Grid),
             Factor::new(Level::Register, columns / lanes),
@@ -166,7 +205,7 @@ mod tests {
         ];
         let mapping = Mapping::new(vec![rows.to_vec(), along.to_vec()]);
         in_first_kernel(&text, |space| {
-            Some(fit(space, &Facts::of(space).ok()?, &mapping, target))
+            Some(fit(&Facts::of(space).ok()?, &mapping, target))
         })
         .unwrap()
     }
@@ -190,5 +229,12 @@ mod tests {
         assert!(!fits(scan, "f64", [8, 16, 32], 64, small));
         // A thread would load 32 columns of 2 by 32 partial sums.
         assert!(!fits(scan, "f32", [2, 32, 4], 128, &SM_90A));
+        // Within warps registers leave none.
+        let warps_outside = [
+            Factor::rest(Level::Loop),
+            Factor::new(Level::Warp, 16),
+            Factor::new(Level::Register, 8),
+        ];
+        assert!(fits_along(scan, "f64", &warps_outside, 32, 64, small));
     }
 }

@@ -24,8 +24,8 @@ const FEW_ROWS: u64 = 32;
 /// A larger upper bound comes from a type or an address space, and says nothing about what is usual.
 const LARGEST_BOUND: u64 = 1 << 31;
 
-/// Returns the dims of a space. Of several kept dims of dynamic extents, the first has the extent `open` and the
-/// others have one point; where there is none and at most [`FEW_ROWS`] points are kept, the first reduced dim along which results are
+/// Returns the dims of a space. Of several kept dims of dynamic extents, the first has the extent `open`, and the others have one point,
+/// or [`NOMINAL_ROW`] where an access is contiguous along them; where there is none and at most [`FEW_ROWS`] points are kept, the first reduced dim along which results are
 /// broadcast again has it. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`]. If `carrier` names such a dim, it
 /// has the extent in the place of the first.
 ///
@@ -39,7 +39,7 @@ pub(super) fn dims(
     open: Option<u64>,
     carrier: Option<usize>,
 ) -> Result<Vec<Dim>, Error> {
-    let extents = Extents::of(space, reductions, carrier)?;
+    let extents = Extents::of(space, reductions, accesses, carrier)?;
     if let Some(open) = open {
         return Ok(extents.dims(open, true));
     }
@@ -69,6 +69,8 @@ struct Extents {
     whole: DimSet,
     /// The dims that count the results of reductions.
     counting: DimSet,
+    /// The dims along which an access is contiguous.
+    contiguous: DimSet,
     /// The static extents. A dim without points is taken as one with a point: costs divide by extents, and whatever suits one point
     /// suits none.
     known: Vec<Option<u64>>,
@@ -82,7 +84,12 @@ struct Extents {
 }
 
 impl Extents {
-    fn of(space: &Space<'_, '_>, reductions: &[Reduction], carrier: Option<usize>) -> Result<Self, Error> {
+    fn of(
+        space: &Space<'_, '_>,
+        reductions: &[Reduction],
+        accesses: &[Access],
+        carrier: Option<usize>,
+    ) -> Result<Self, Error> {
         let reductions_again = space
             .reductions()
             .into_iter()
@@ -127,6 +134,7 @@ impl Extents {
             most: dims.map(most).collect(),
             whole,
             counting,
+            contiguous: accesses.iter().filter_map(Access::contiguous).collect(),
             long: None,
             carrier,
         };
@@ -154,19 +162,24 @@ impl Extents {
         dims.into_iter().find(is_long)
     }
 
-    /// The dims, where `first` is the extent of the first kept dim of dynamic extent, or of the long one, which is given or nominal.
-    fn dims(&self, first: u64, is_given: bool) -> Vec<Dim> {
-        let mut first = first;
+    /// The dims, where `open` is the extent of the first kept dim of dynamic extent, or of the long one, which is given or nominal.
+    fn dims(&self, open: u64, is_given: bool) -> Vec<Dim> {
+        let mut first = Some(open);
         let mut nominal = |dim: usize| {
             let (is_revisited, is_whole) = (self.is_revisited[dim], self.whole.contains(&dim));
+            let further = if self.contiguous.contains(&dim) {
+                NOMINAL_ROW
+            } else {
+                1
+            };
             let usual = match (self.usages[dim], self.most[dim]) {
-                _ if Some(dim) == self.long => first,
+                _ if Some(dim) == self.long => open,
                 // Assume the longest row, so that a tile holds any row as a whole.
                 (Use::Reduced | Use::Both, Some(most)) if is_revisited => most,
                 (Use::Reduced | Use::Both, _) if is_revisited || is_whole => NOMINAL_ROW,
                 (Use::Reduced, _) => NOMINAL_WALK,
-                (Use::Kept | Use::Both, _) if self.carrier.is_some_and(|carrier| carrier != dim) => 1,
-                (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, 1),
+                (Use::Kept | Use::Both, _) if self.carrier.is_some_and(|carrier| carrier != dim) => further,
+                (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, None).unwrap_or(further),
             };
             usual
                 .max(self.least[dim].min(LARGEST_BOUND))

@@ -126,6 +126,15 @@ pub struct Reduction {
     pub weighs_by_count: bool,
 }
 
+/// One scan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scan {
+    /// By dim, whether it is along it.
+    pub over: Vec<bool>,
+    /// Bytes of one of its results.
+    pub bytes: u64,
+}
+
 /// A kernel's facts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
@@ -135,6 +144,8 @@ pub struct Facts {
     pub accesses: Vec<Access>,
     /// The reductions.
     pub reductions: Vec<Reduction>,
+    /// The scans.
+    pub scans: Vec<Scan>,
     /// How many buffers the kernel has.
     pub buffers: usize,
     /// Scalar ops that the kernel executes: the sum over all ops of the points at which each is computed.

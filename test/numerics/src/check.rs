@@ -118,7 +118,11 @@ pub fn from_module(text: &str, definition: &Manifest) -> Result<Bundle, Failure>
         ..CompileOptions::new(&SM_90A)
     };
     let mut bundle = Bundle::compile(input, &options, &mut Outcome::default()).map_err(refused)?;
-    bundle.define_by(definition);
+    let functions = bundle.manifest.functions.iter();
+    let names: Vec<String> = functions.map(|function| function.name.clone()).collect();
+    for name in &names {
+        bundle.define_by(name, definition).map_err(refused)?;
+    }
     Ok(bundle)
 }
 

@@ -16,8 +16,32 @@
 // KEEP: error: the bundle has no module for kernel 'rms_norm_0': write it by normac --keep-nvvm
 // RUN: bash -c 'normac %examples/rms_norm.mlir --emit=nvvm | norma-sim - --size m=1 --size m1=1 --verify; test $? = 1' 2>&1 | FileCheck %s --check-prefix=VERIFY
 // RUN: bash -c 'normac %examples/rms_norm.mlir --emit=nvvm | norma-sim - --size m=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SIZES
-// SIZES: error: 'rms_norm' leaves size 'm1' open: pass --size m1=N, or the source that the module comes from with --oracle
+// SIZES:      error: 'rms_norm' leaves size 'm1' open: pass --size m1=N
+// SIZES-NEXT: note: --oracle <FILE>, the source that the module comes from, says which sizes are equal
+// RUN: bash -c 'normac %examples/rms_norm.mlir --emit=nvvm | norma-sim - --size m=1 --size m1=1 --size n=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-SIZE
+// NO-SIZE:     error: 'rms_norm' has size m, m1, got 'n'
+// NO-SIZE-NOT: --oracle
 // VERIFY: error: 'rms_norm' has no definition to compare with: give the source that it comes from with --oracle
+
+// The source of another function defines nothing, nor does a module of a low level; only the function that runs has to be there.
+// RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=1 --oracle %examples/l2_norm.mlir; test $? = 1' 2>&1 | FileCheck %s --check-prefix=OTHER
+// OTHER: error: --oracle '{{.*}}/l2_norm.mlir': there is no function 'rms_norm', only l2_norm
+// RUN: normac %examples/rms_norm.mlir --emit=nvvm -o %t.nvvm.mlir
+// RUN: bash -c 'norma-sim %t.nvvm.mlir --size m=1 --size m1=1 --oracle %t.nvvm.mlir; test $? = 1' 2>&1 | FileCheck %s --check-prefix=LOW
+// LOW: error: --oracle '{{.*}}': 'rms_norm' has no definition in a module of so low a level
+// RUN: bash -c 'sed "s/@rms_norm/@second/" %examples/rms_norm.mlir | cat %examples/rms_norm.mlir - | norma-sim - --size m=1 --seeds 1 --function second --oracle %examples/rms_norm.mlir; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SECOND
+// SECOND: error: --oracle '{{.*}}/rms_norm.mlir': there is no function 'second', only rms_norm
+// RUN: bash -c 'sed "s/@rms_norm/@second/" %examples/rms_norm.mlir | cat %examples/rms_norm.mlir - | norma-sim - --size m=1 --seeds 1 --function rms_norm --oracle %examples/rms_norm.mlir' | FileCheck %s --check-prefix=RIGHT
+// RIGHT: verify {{.*}}right
+
+// Of bundles for several targets, that of --target runs.
+// RUN: rm -rf %t.multi && normac %examples/rms_norm.mlir --target sm_80,sm_90a --keep-nvvm -o %t.multi
+// RUN: norma-sim %t.multi --size m=1 --seeds 1 | FileCheck %s --check-prefix=DEFAULT
+// DEFAULT: sm_90a
+// RUN: norma-sim %t.multi --size m=1 --seeds 1 --target sm_80 | FileCheck %s --check-prefix=ASKED
+// ASKED: sm_80
+// RUN: bash -c 'norma-sim %t.multi --size m=1 --target sm_89; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-BUNDLE
+// NO-BUNDLE: error: expected a bundle for sm_89 in '{{.*}}', got those for sm_80, sm_90a: name one by --target
 
 // More memory or more CTAs than a run may have, and a launch in a manifest that no device supports.
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=100000000; test $? = 1' 2>&1 | FileCheck %s --check-prefix=MEMORY

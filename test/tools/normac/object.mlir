@@ -20,10 +20,13 @@
 // RUN: not normac %s --emit=object 2>&1 | FileCheck %s --check-prefix=NO-OUTPUT
 // RUN: not normac %s %s --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=TWO-INPUTS
 // RUN: not normac %s --emit=object -o %t/kernels.h 2>&1 | FileCheck %s --check-prefix=NO-OBJECT
+// RUN: mkdir %t/folder && not normac %s --emit=object -o %t/folder 2>&1 | FileCheck %s --check-prefix=FOLDER
+// RUN: not ls %t/folder.h
 // RUN: not env CC=%t/none normac %s --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=NO-CC
 // RUN: not env CC=false normac %s --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=BAD-CC
 // RUN: env CC="env LC_ALL=C cc" normac %s --target sm_80,sm_90a --emit=object -o %t/again/kernels.o && cmp %t/kernels.o %t/again/kernels.o
 // RUN: sed 's/@scale/@"scale-it"/' %s | not normac - --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: sed 's/@scale/@exp/' %s | not normac - --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=EXP
 
 // SYMBOLS-DAG: T scale
 // SYMBOLS-DAG: T scale_load
@@ -48,7 +51,9 @@
 // NO-OBJECT: error: expected the name of an object, such as '{{.*}}kernels.o', got '{{.*}}kernels.h'
 // NO-CC: error: cannot run the C compiler '{{.*}}none', which CC may name: No such file
 // BAD-CC: error: the C compiler 'false' failed
-// NAME: error: function 'scale-it' has no name that C takes
+// NAME: error: function 'scale-it' has no name that C takes: expected letters, digits and '_', and no digit first
+// EXP: error: function 'exp' has a name that math.h declares
+// FOLDER: error: expected the name of an object, such as '{{.*}}/folder/kernels.o', got the folder '{{.*}}/folder'
 
 func.func @scale(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?x64xf32> {norm.name = "y"}) {
   %y = norm.l2_norm %x : tensor<?x64xf32> -> tensor<?x64xf32>

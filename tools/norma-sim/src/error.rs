@@ -19,6 +19,9 @@ pub enum Error {
     /// A size or scalar of a launch is missing, or violates an assumption of the kernels.
     #[error(transparent)]
     Bind(#[from] norma_oracle::problem::BindError),
+    /// A size is missing that the source of the function would say to equal another one.
+    #[error("{0}")]
+    Open(norma_oracle::problem::BindError),
     /// A function, size, stride or scalar is missing, or does not fit the bundle.
     #[error(transparent)]
     Options(#[from] RunOptionsError),
@@ -54,6 +57,9 @@ impl Error {
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::TooLarge { .. } => Some("--max-bytes raises the bound"),
+            Self::Open(_) => {
+                Some("--oracle <FILE>, the source that the module comes from, says which sizes are equal")
+            }
             Self::Launch(norma_simulator::LaunchError::Ctas { .. }) => Some("--max-ctas raises the bound"),
             _ => None,
         }

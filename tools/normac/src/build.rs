@@ -11,7 +11,7 @@ use norma_compiler::{CompileOptions, Error, Level, Result, Target};
 use crate::args::CompileArgs;
 use crate::explain::explain;
 use crate::input::InputText;
-use crate::object;
+use crate::object::{self, ObjectFiles};
 use crate::report;
 
 /// The inputs of a compilation, and its settings.
@@ -88,12 +88,13 @@ pub fn bundles(request: &Request) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As the compiler; or a file cannot be written, or the C compiler fails.
+/// As the compiler; or the output is no file's name or cannot be written, or the C compiler fails.
 pub fn object(request: &Request) -> Result<()> {
     let args = &request.args;
+    let files = args.output.as_deref().map(ObjectFiles::at).transpose()?;
     let (bundles, timing) = compiled(request)?;
-    if let Some(path) = &args.output {
-        object::write(path, bundles.iter().map(|(_, bundle)| bundle))?;
+    if let Some(files) = &files {
+        object::write(files, bundles.iter().map(|(_, bundle)| bundle))?;
     }
     if args.explain {
         let text = bundles.iter().map(|(target, bundle)| explain(bundle, target));

@@ -133,9 +133,10 @@ fn conclude(finished: &[Finished], seconds: f64, tells_times: bool) -> ExitCode 
             Made::Compiled => compiled += 1,
             Made::UpToDate => up_to_date += 1,
             Made::Failed(error) => {
+                // The diagnostics of an op by name have places in a text that the compiler wrote.
                 output::error(format_args!(
-                    "'{}' for {}: {error}",
-                    unit.name, unit.options.target.name
+                    "{}: '{}' for {}: {error}",
+                    unit.entry, unit.name, unit.options.target.name
                 ));
                 report::notes(error);
                 failures.push(error);

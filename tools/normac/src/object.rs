@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use norma_bindings::{Package, TargetBundle, cpp_header, header, source};
@@ -25,12 +25,47 @@ const FLAGS: [&str; 8] = [
     "-c",
 ];
 
-/// Writes the object `path` for bundles, one for each target, and headers in C and C++ with the same stem beside it.
+/// The paths of an object and of its headers in C and C++, which have the same stem.
+pub struct ObjectFiles {
+    object: PathBuf,
+    c_header: PathBuf,
+    cpp_header: PathBuf,
+}
+
+impl ObjectFiles {
+    /// The object `path` with the headers beside it.
+    ///
+    /// # Errors
+    ///
+    /// The path is a folder's, or that of a header.
+    pub fn at(path: &Path) -> Result<Self> {
+        let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let (c_header, cpp_header) = (path.with_extension("h"), path.with_extension("hpp"));
+        let (instead, kind) = match is_folder || path.file_name().is_none() {
+            true => (path.join("kernels.o"), "the folder "),
+            false if path == c_header || path == cpp_header => (path.with_extension("o"), ""),
+            false => {
+                return Ok(Self {
+                    object: path.to_owned(),
+                    c_header,
+                    cpp_header,
+                });
+            }
+        };
+        Err(Error::user(format!(
+            "expected the name of an object, such as '{}', got {kind}'{}'",
+            instead.display(),
+            path.display()
+        )))
+    }
+}
+
+/// Writes an object for bundles, one for each target, and its headers.
 ///
 /// # Errors
 ///
 /// A function's name is not valid in C, the C compiler fails, or a file cannot be written.
-pub fn write<'b>(path: &Path, bundles: impl Iterator<Item = &'b Bundle>) -> Result<()> {
+pub fn write<'b>(files: &ObjectFiles, bundles: impl Iterator<Item = &'b Bundle>) -> Result<()> {
     let bundles: Vec<TargetBundle> = bundles
         .map(|bundle| TargetBundle {
             manifest: bundle.manifest.clone(),
@@ -39,33 +74,14 @@ pub fn write<'b>(path: &Path, bundles: impl Iterator<Item = &'b Bundle>) -> Resu
         })
         .collect();
     let package = Package::new(&bundles).map_err(|error| Error::user(error.to_string()))?;
-    let stem = path
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let c_header = path.with_extension("h");
-    let name = c_header
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    if c_header == path || path.with_extension("hpp") == path {
-        return Err(Error::user(format!(
-            "expected the name of an object, such as '{}', got '{}'",
-            path.with_extension("o").display(),
-            path.display()
-        )));
-    }
+    let c_header = files.c_header.file_name().unwrap_or_default();
+    let c_header = c_header.to_string_lossy();
     let object = compile(&source(&package))?;
     for (path, bytes) in [
-        (c_header.as_path(), header(&package, &stem).into_bytes()),
-        (
-            &path.with_extension("hpp"),
-            cpp_header(&package, &stem, &name).into_bytes(),
-        ),
+        (&files.c_header, header(&package).into_bytes()),
+        (&files.cpp_header, cpp_header(&package, &c_header).into_bytes()),
         // The object comes last, so that an object that exists has its headers.
-        (path, object),
+        (&files.object, object),
     ] {
         output_file::write(path, &bytes)
             .map_err(|error| Error::user(format!("cannot write '{}': {error}", path.display())))?;
@@ -101,4 +117,42 @@ fn compile(source: &str) -> Result<Vec<u8>> {
         return Err(Error::user(format!("the C compiler '{compiler}' failed: {why}")));
     }
     fs::read(folder.path().join("object.o")).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_a_file_with_headers_beside_it() {
+        let files = ObjectFiles::at(Path::new("out/kernels.o")).unwrap();
+        assert_eq!(files.c_header, Path::new("out/kernels.h"));
+        assert_eq!(files.cpp_header, Path::new("out/kernels.hpp"));
+    }
+
+    #[test]
+    fn a_folder_or_a_header_is_no_object() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = folder.path().display().to_string();
+        let expected = "expected the name of an object, such as";
+        for (path, message) in [
+            (".", format!("{expected} './kernels.o', got the folder '.'")),
+            ("..", format!("{expected} '../kernels.o', got the folder '..'")),
+            (
+                "none/",
+                format!("{expected} 'none/kernels.o', got the folder 'none/'"),
+            ),
+            (
+                &there,
+                format!("{expected} '{there}/kernels.o', got the folder '{there}'"),
+            ),
+            ("a.h", format!("{expected} 'a.o', got 'a.h'")),
+            ("a.hpp", format!("{expected} 'a.o', got 'a.hpp'")),
+        ] {
+            let error = ObjectFiles::at(Path::new(path))
+                .err()
+                .map(|error| error.to_string());
+            assert_eq!(error, Some(message));
+        }
+    }
 }

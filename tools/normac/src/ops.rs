@@ -262,10 +262,7 @@ fn shape(text: &str) -> Result<Vec<Extent>, String> {
 
 /// Checks a number and keeps its spelling.
 fn number(text: &str) -> Result<String, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(text.to_owned()),
-        _ => Err(format!("expected a finite number, got '{text}'")),
-    }
+    preset::parse_number(text).map(|_| text.to_owned())
 }
 
 /// Checks an integer and keeps its spelling.

@@ -3,9 +3,9 @@
 //! A result may overwrite an argument if no element is read after the point that writes it. That can be had if the compute that
 //! writes the result reads the argument only at the coordinates that it writes, if nothing that depends on what it reads there varies
 //! over other dims or is written at points of other dims (over which CTAs may be spread), and if no later compute reads the argument. A
-//! kernel that was written by hand, with its launches, has to fulfil the first two conditions; the third is left to whoever wrote both. That
-//! no later loop reads an element that an earlier one has written is ensured where loop nests are derived ([`crate::kernel::nests`]), and that
-//! no later kernel does where kernels are taken apart ([`crate::norm::split_reductions`]).
+//! kernel that was written by hand says by its `aliases` that it fulfils the first two conditions, and its launches have to fulfil the
+//! third ([`super::launching`]). That no later loop reads an element that an earlier one has written is ensured where loop nests are derived
+//! ([`crate::kernel::nests`]), and that no later kernel does where kernels are taken apart ([`crate::norm::split_reductions`]).
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,7 +13,10 @@ use melior::ir::{BlockLike, Value, operation::OperationLike};
 
 use norma_dialects::norm::KernelOp;
 
-use super::{Compute, Host};
+use super::{
+    Compute, Host,
+    signature::{Argument, Tensor},
+};
 use crate::{
     kernel::space::Space,
     mlir::{
@@ -35,15 +38,10 @@ pub(super) fn check<'c: 'a, 'a>(host: &Host<'c, 'a>) -> PassResult<'c> {
             let message = format!("result {index} cannot be the same memory as '{name}': {why}");
             Err(Diagnostic::user(location, message).into())
         };
-        let argument = host.inputs.iter().position(|input| input.name() == name);
-        let Some((argument, input)) =
-            argument.and_then(|argument| Some((argument, host.inputs[argument].tensor()?)))
-        else {
-            return refuse("no argument is a tensor of that name");
+        let argument = match target(output, name, &host.inputs) {
+            Ok(argument) => argument,
+            Err(why) => return refuse(&why),
         };
-        if input.buffer != output.buffer {
-            return refuse(&format!("it is {}, the other {}", output.buffer, input.buffer));
-        }
         if !taken.insert(argument) {
             return refuse("another result may be that already");
         }
@@ -68,6 +66,24 @@ pub(super) fn check<'c: 'a, 'a>(host: &Host<'c, 'a>) -> PassResult<'c> {
         }
     }
     Ok(())
+}
+
+/// The position of the argument that `output` may be the same memory as, which it calls `name`; or why it cannot be.
+pub(super) fn target<'c>(
+    output: &Tensor<'c>,
+    name: &str,
+    arguments: &[Argument<'c>],
+) -> Result<usize, String> {
+    let position = arguments.iter().position(|argument| argument.name() == name);
+    let argument = position.and_then(|position| Some((position, arguments[position].tensor()?)));
+    let (position, argument) = argument.ok_or("no argument is a tensor of that name")?;
+    if argument.is_output {
+        return Err("it is an output too".to_owned());
+    }
+    if argument.buffer != output.buffer {
+        return Err(format!("it is {}, the other {}", output.buffer, argument.buffer));
+    }
+    Ok(position)
 }
 
 /// Checks the `aliases` of a kernel that was written by hand.

@@ -11,7 +11,11 @@
 //! | `norm.dims` | tensors | what sizes are called that `norm.sizes` does not name | no names |
 //! | `norm.may_alias` | results | the argument that it may be the same memory as | it shares no element with another tensor |
 //! | `norm.default` | scalars | the value where a launch sets none | an error |
+//! | `norm.output` | buffers | a kernel writes it | kernels only read it |
+//!
+//! A function on buffers, which launches kernels, says the same of them, but for `norm.buffer`; its outputs stand for results.
 
+mod buffer;
 mod sizes;
 
 use melior::{
@@ -31,7 +35,12 @@ use norma_bundle::manifest::is_identifier;
 use norma_dialects::attributes::tensor;
 use sizes::NO_MAXIMUM;
 
-use crate::mlir::{diagnostic::Diagnostic, interval::Interval, pass::PassError, types};
+use crate::mlir::{
+    diagnostic::Diagnostic,
+    interval::Interval,
+    pass::{PassError, PassResult},
+    types,
+};
 
 /// The alignment, in bytes, that is assumed where none is given: what one 128-bit access needs.
 const DEFAULT_ALIGNMENT: i64 = 16;
@@ -62,6 +71,8 @@ pub(super) struct Tensor<'c> {
     sizes: Option<Attribute<'c>>,
     /// `norm.dims`, if given.
     dims: Option<Attribute<'c>>,
+    /// Whether kernels write it: it is a result, or has `norm.output`.
+    pub(super) is_output: bool,
     /// The name of the argument that it may be the same memory as.
     pub(super) may_alias: Option<String>,
     /// Attributes of other dialects.
@@ -105,7 +116,7 @@ impl<'c> Argument<'c> {
     /// The argument's attributes once tensors are buffers.
     pub(super) fn attributes(&self, context: &'c Context) -> Attribute<'c> {
         match self {
-            Argument::Tensor(tensor) => tensor.attributes(context, false),
+            Argument::Tensor(tensor) => tensor.attributes(context),
             Argument::Scalar(scalar) => {
                 let mut attributes = scalar.others.clone();
                 let name = StringAttribute::new(context, &scalar.name);
@@ -119,12 +130,12 @@ impl<'c> Argument<'c> {
 
 impl<'c> Tensor<'c> {
     /// The attributes of the argument that holds the buffer.
-    pub(super) fn attributes(&self, context: &'c Context, is_output: bool) -> Attribute<'c> {
+    pub(super) fn attributes(&self, context: &'c Context) -> Attribute<'c> {
         let mut attributes = self.others.clone();
         let mut add =
             |name: &str, value: Attribute<'c>| attributes.push((Identifier::new(context, name), value));
         add(tensor::NAME, StringAttribute::new(context, &self.name).into());
-        if is_output {
+        if self.is_output {
             add(tensor::OUTPUT, Attribute::unit(context));
         }
         if !self.multiples.is_empty() {
@@ -160,79 +171,93 @@ impl<'c> Tensor<'c> {
     }
 }
 
-/// The function's arguments and the tensors that it returns.
+/// The arguments of a function on tensors, and the tensors that it returns.
 pub(super) fn read<'c>(
     function: OperationRef<'c, '_>,
 ) -> Result<(Vec<Argument<'c>>, Vec<Tensor<'c>>), PassError<'c>> {
-    let location = function.location();
+    let ty = function_type(function)?;
+    let mut reader = Reader::of(function);
+    let arguments = (0..ty.input_count())
+        .map(|index| reader.argument(Kind::Argument, index, ty.input(index)?))
+        .collect::<Result<_, _>>()?;
+    let outputs = (0..ty.result_count())
+        .map(|index| reader.result(index, ty.result(index)?))
+        .collect::<Result<_, _>>()?;
+    Ok((arguments, outputs))
+}
+
+/// The arguments of a function on buffers.
+pub(super) fn read_buffers<'c>(function: OperationRef<'c, '_>) -> Result<Vec<Argument<'c>>, PassError<'c>> {
+    let ty = function_type(function)?;
+    let mut reader = Reader::of(function);
+    (0..ty.input_count())
+        .map(|index| reader.argument(Kind::Buffer, index, ty.input(index)?))
+        .collect()
+}
+
+fn function_type<'c>(function: OperationRef<'c, '_>) -> Result<FunctionType<'c>, PassError<'c>> {
     let ty = TypeAttribute::try_from(function.attribute("function_type")?)?.value();
-    let ty = FunctionType::try_from(ty)?;
-    let mut names = Vec::<String>::new();
-    let mut unique = |place: &Place<'c>, name: &str| {
-        if names.iter().any(|known| known == name) {
-            let message = format!("expected names that differ, got '{name}' for {place} too");
-            return Err(PassError::from(Diagnostic::user(location, message)));
+    Ok(FunctionType::try_from(ty)?)
+}
+
+/// Reads arguments and results of a function one after the other, and refuses a name that an earlier one has.
+struct Reader<'c, 'a> {
+    function: OperationRef<'c, 'a>,
+    names: Vec<String>,
+}
+
+impl<'c, 'a> Reader<'c, 'a> {
+    fn of(function: OperationRef<'c, 'a>) -> Self {
+        Self {
+            function,
+            names: Vec::new(),
         }
-        names.push(name.to_owned());
-        Ok(())
-    };
-    let attributes_of =
-        |list: &str, index: usize| -> Result<Option<DictionaryAttribute<'c>>, PassError<'c>> {
-            let Ok(list) = function.attribute(list) else {
-                return Ok(None);
-            };
-            let attributes = ArrayAttribute::try_from(list)?.element(index)?;
-            Ok(Some(DictionaryAttribute::try_from(attributes)?))
-        };
-    let mut arguments = Vec::new();
-    for index in 0..ty.input_count() {
-        let place = Place {
-            location,
-            kind: Kind::Argument,
-            index,
-            ty: ty.input(index)?,
-        };
-        let attributes = attributes_of("arg_attrs", index)?;
-        let argument = if SCALARS.contains(&place.ty.to_string().as_str()) {
+    }
+
+    fn argument(&mut self, kind: Kind, index: usize, ty: Type<'c>) -> Result<Argument<'c>, PassError<'c>> {
+        let place = self.place(kind, index, ty);
+        let attributes = self.attributes("arg_attrs", index)?;
+        let argument = if SCALARS.contains(&ty.to_string().as_str()) {
             Argument::Scalar(place.scalar(attributes)?)
         } else {
             Argument::Tensor(place.tensor(attributes)?)
         };
-        unique(&place, argument.name())?;
-        arguments.push(argument);
+        self.add(&place, argument.name())?;
+        Ok(argument)
     }
-    let mut outputs = Vec::new();
-    for index in 0..ty.result_count() {
-        let place = Place {
-            location,
-            kind: Kind::Result,
+
+    fn result(&mut self, index: usize, ty: Type<'c>) -> Result<Tensor<'c>, PassError<'c>> {
+        let place = self.place(Kind::Result, index, ty);
+        let tensor = place.tensor(self.attributes("res_attrs", index)?)?;
+        self.add(&place, &tensor.name)?;
+        Ok(tensor)
+    }
+
+    fn place(&self, kind: Kind, index: usize, ty: Type<'c>) -> Place<'c> {
+        Place {
+            location: self.function.location(),
+            kind,
             index,
-            ty: ty.result(index)?,
+            ty,
+        }
+    }
+
+    fn attributes(&self, list: &str, index: usize) -> Result<Option<DictionaryAttribute<'c>>, PassError<'c>> {
+        let Ok(list) = self.function.attribute(list) else {
+            return Ok(None);
         };
-        let tensor = place.tensor(attributes_of("res_attrs", index)?)?;
-        unique(&place, &tensor.name)?;
-        outputs.push(tensor);
+        let attributes = ArrayAttribute::try_from(list)?.element(index)?;
+        Ok(Some(DictionaryAttribute::try_from(attributes)?))
     }
-    for (index, output) in outputs.iter().enumerate() {
-        let strides = types::strides_and_offset(output.buffer)
-            .map(|(strides, _)| strides)
-            .unwrap_or_default();
-        if strides.contains(&Some(0)) {
-            let message = format!(
-                "expected a result's strides to differ from 0, got {} for result {index}",
-                output.buffer
-            );
-            return Err(Diagnostic::user(location, message).into());
+
+    fn add(&mut self, place: &Place<'c>, name: &str) -> PassResult<'c> {
+        if self.names.iter().any(|known| known == name) {
+            let message = format!("expected names that differ, got '{name}' for {place} too");
+            return Err(Diagnostic::user(place.location, message).into());
         }
-        if overlaps(output.buffer) {
-            let message = format!(
-                "expected a result whose elements lie apart, got {} for result {index}",
-                output.buffer
-            );
-            return Err(Diagnostic::user(location, message).into());
-        }
+        self.names.push(name.to_owned());
+        Ok(())
     }
-    Ok((arguments, outputs))
 }
 
 /// The types of scalar arguments: those that a manifest can pass by value.
@@ -248,14 +273,35 @@ struct Place<'c> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// An argument of a function on tensors.
     Argument,
+    /// A result of a function on tensors.
     Result,
+    /// An argument of a function on buffers.
+    Buffer,
+}
+
+impl Kind {
+    /// The attributes of `norm` that a tensor may have there.
+    fn attributes(self) -> &'static str {
+        match self {
+            Kind::Argument => {
+                "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max, norm.sizes or norm.dims"
+            }
+            Kind::Result => {
+                "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max, norm.sizes, norm.dims or norm.may_alias"
+            }
+            Kind::Buffer => {
+                "norm.name, norm.align, norm.multiples, norm.min, norm.max, norm.sizes, norm.dims, norm.output or norm.may_alias"
+            }
+        }
+    }
 }
 
 impl std::fmt::Display for Place<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kind = match self.kind {
-            Kind::Argument => "argument",
+            Kind::Argument | Kind::Buffer => "argument",
             Kind::Result => "result",
         };
         write!(formatter, "{kind} {}", self.index)
@@ -269,7 +315,7 @@ impl<'c> Place<'c> {
 
     fn default_name(&self) -> String {
         match self.kind {
-            Kind::Argument => tensor::argument_name(self.index),
+            Kind::Argument | Kind::Buffer => tensor::argument_name(self.index),
             Kind::Result => tensor::result_name(self.index),
         }
     }
@@ -279,25 +325,16 @@ impl<'c> Place<'c> {
     }
 
     fn tensor(&self, attributes: Option<DictionaryAttribute<'c>>) -> Result<Tensor<'c>, PassError<'c>> {
-        if !types::is_tensor(self.ty) || types::encoding(self.ty).is_some() {
-            let scalars = match self.kind {
-                Kind::Argument => format!(", and {}", SCALARS.join(", ")),
-                Kind::Result => String::new(),
-            };
-            let message = format!(
-                "{} as {self}; supported: ranked tensors without encoding{scalars}",
-                self.ty
-            );
-            return Err(Diagnostic::unsupported(self.location, message).into());
-        }
+        let buffer = self.contiguous_or_given()?;
         let mut tensor = Tensor {
             name: self.default_name(),
-            buffer: self.contiguous()?,
+            buffer,
             alignment: DEFAULT_ALIGNMENT,
             multiples: Vec::new(),
             bounds: Vec::new(),
             sizes: None,
             dims: None,
+            is_output: self.kind == Kind::Result,
             may_alias: None,
             others: Vec::new(),
         };
@@ -307,27 +344,33 @@ impl<'c> Place<'c> {
             let (key, value) = attributes.element(index)?;
             match (key.as_string_ref().as_str().unwrap_or_default(), self.kind) {
                 (tensor::NAME, _) => tensor.name = self.name(value)?,
-                (tensor::BUFFER, _) => tensor.buffer = self.buffer(value)?,
+                (tensor::BUFFER, Kind::Argument | Kind::Result) => tensor.buffer = self.buffer(value)?,
                 (tensor::ALIGN, _) => tensor.alignment = self.alignment(value)?,
                 (tensor::MULTIPLES, _) => tensor.multiples = self.multiples(value)?,
                 (tensor::MIN, _) => least = Some(self.numbers(tensor::MIN, value)?),
                 (tensor::MAX, _) => most = Some(self.numbers(tensor::MAX, value)?),
                 (tensor::SIZES, _) => tensor.sizes = Some(self.size_names(tensor::SIZES, value)?),
                 (tensor::DIMS, _) => tensor.dims = Some(self.size_names(tensor::DIMS, value)?),
-                (tensor::MAY_ALIAS, Kind::Result) => tensor.may_alias = Some(self.alias(value)?),
-                (own, Kind::Argument) if own.starts_with("norm.") => {
-                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max, norm.sizes or norm.dims";
-                    return Err(self.unknown(expected, own));
+                (tensor::OUTPUT, Kind::Buffer) => tensor.is_output = self.output(value)?,
+                (tensor::MAY_ALIAS, Kind::Result | Kind::Buffer) => {
+                    tensor.may_alias = Some(self.alias(value)?);
                 }
-                (own, Kind::Result) if own.starts_with("norm.") => {
-                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max, norm.sizes, norm.dims or norm.may_alias";
-                    return Err(self.unknown(expected, own));
+                (own, kind) if own.starts_with("norm.") => {
+                    return Err(self.unknown(kind.attributes(), own));
                 }
                 _ => tensor.others.push((key, value)),
             }
         }
         tensor.bounds = self.bounds(least, most)?;
         self.check_span(tensor.buffer)?;
+        if tensor.may_alias.is_some() && !tensor.is_output {
+            return Err(
+                self.wrong("expected norm.may_alias on an argument with norm.output alone, got it without")
+            );
+        }
+        if tensor.is_output {
+            self.check_apart(tensor.buffer)?;
+        }
         Ok(tensor)
     }
 
@@ -378,28 +421,12 @@ impl<'c> Place<'c> {
         })
     }
 
-    /// Refuses a buffer that, by its static extents and strides alone, spans 2^63 bytes or more or has that many bytes of elements.
-    fn check_span(&self, buffer: Type<'c>) -> Result<(), PassError<'c>> {
-        let bytes = types::element_bytes(types::element(buffer)).unwrap_or(1);
-        let measure = |(count, end): (i64, i64), (extent, stride): (Option<i64>, Option<i64>)| {
-            let (extent, stride) = (extent.unwrap_or(1).max(1), stride.unwrap_or(1));
-            Some((
-                count.checked_mul(extent)?,
-                end.checked_add(extent.checked_mul(stride)?.checked_mul(bytes)?)?,
-            ))
-        };
-        match extents_and_strides(buffer)
-            .into_iter()
-            .try_fold((bytes, 0), measure)
-        {
-            Some(_) => Ok(()),
-            None => Err(self.wrong(format!("expected a buffer of less than 2^63 bytes, got {buffer}"))),
+    /// Reads `norm.output`, which says all by being there.
+    fn output(&self, value: Attribute<'c>) -> Result<bool, PassError<'c>> {
+        match value.is_unit() {
+            true => Ok(true),
+            false => Err(self.wrong(format!("expected norm.output to be a unit, got {value}"))),
         }
-    }
-
-    fn contiguous(&self) -> Result<Type<'c>, PassError<'c>> {
-        let shape = types::shape(self.ty).unwrap_or_default();
-        types::memref(&shape, types::element(self.ty), None, None).ok_or(PassError::Reported)
     }
 
     fn name(&self, value: Attribute<'c>) -> Result<String, PassError<'c>> {
@@ -408,34 +435,6 @@ impl<'c> Place<'c> {
             .filter(|name| is_identifier(name))
             .map(str::to_owned)
             .ok_or_else(|| self.wrong(format!("expected norm.name to be an identifier, got {value}")))
-    }
-
-    /// Reads `norm.buffer`: a memref of the tensor's shape and element type in the default memory space, which begins at its base
-    /// address and whose strides are not negative.
-    fn buffer(&self, value: Attribute<'c>) -> Result<Type<'c>, PassError<'c>> {
-        let memref = TypeAttribute::try_from(value).map(|value| value.value()).ok();
-        let Some(memref) = memref.filter(|ty| types::is_memref(*ty)) else {
-            return Err(self.wrong(format!("expected norm.buffer to be a memref, got {value}")));
-        };
-        let element = types::element(self.ty);
-        if types::shape(memref) != types::shape(self.ty) || types::element(memref) != element {
-            return Err(self.wrong(format!("expected norm.buffer to hold {}, got {memref}", self.ty)));
-        }
-        if types::memory_space(memref).is_some() {
-            let message = format!("{memref} for {self}; supported: buffers in the default memory space");
-            return Err(Diagnostic::unsupported(self.location, message).into());
-        }
-        let Some((strides, offset)) = types::strides_and_offset(memref) else {
-            return Err(self.wrong(format!("expected norm.buffer to have strides, got {memref}")));
-        };
-        if offset != Some(0) {
-            let message = format!("{memref} for {self}; supported: buffers that begin at their base address");
-            return Err(Diagnostic::unsupported(self.location, message).into());
-        }
-        if strides.iter().flatten().any(|stride| *stride < 0) {
-            return Err(self.wrong(format!("expected strides that are not negative, got {memref}")));
-        }
-        Ok(memref)
     }
 
     fn alignment(&self, value: Attribute<'c>) -> Result<i64, PassError<'c>> {
@@ -454,28 +453,4 @@ impl<'c> Place<'c> {
         }
         Ok(bytes)
     }
-}
-
-/// The extent and the stride of each axis, outermost first; `None` where it is dynamic.
-fn extents_and_strides(buffer: Type<'_>) -> Vec<(Option<i64>, Option<i64>)> {
-    let shape = types::shape(buffer).unwrap_or_default();
-    let strides = types::strides_and_offset(buffer).map(|(strides, _)| strides);
-    shape.into_iter().zip(strides.unwrap_or_default()).collect()
-}
-
-/// Whether two elements of a buffer may have the same address, as far as static strides tell: the stride of an axis is shorter than
-/// what the axes of shorter strides span. An axis of dynamic extent counts as one of two elements.
-fn overlaps(buffer: Type<'_>) -> bool {
-    let dims = extents_and_strides(buffer).into_iter();
-    let mut dims = dims
-        .map(|(extent, stride)| (stride.unwrap_or(i64::MAX), extent.unwrap_or(2)))
-        .filter(|(stride, extent)| *extent > 1 && *stride != i64::MAX)
-        .collect::<Vec<_>>();
-    dims.sort_unstable();
-    let mut span = 1_i64;
-    dims.into_iter().any(|(stride, extent)| {
-        let is_short = stride < span;
-        span = span.saturating_add((extent - 1).saturating_mul(stride));
-        is_short
-    })
 }

@@ -91,7 +91,8 @@ impl<'c> Mergeable<'c> {
         if sides().any(|side| side.is_function_of_dim(p) || side.is_function_of_dim(q)) {
             return None;
         }
-        let joined = self.joined_axes(p, q)?;
+        let mut joined = self.joined_axes(p, q)?;
+        self.join_sizes(p, q, &mut joined)?;
         if self
             .accesses
             .iter()
@@ -188,6 +189,29 @@ impl<'c> Mergeable<'c> {
         Some(joined.into_iter().map(Option::flatten).collect())
     }
 
+    /// Joins the axes of buffers that nothing accesses and whose sizes are the extents of `p` and `q`, so that the merged extent is still a
+    /// size of theirs; `None` if that is not possible.
+    fn join_sizes(&self, p: usize, q: usize, joined: &mut Joined) -> Option<()> {
+        for symbol in [p, q].into_iter().flat_map(|dim| symbols(self.extents[dim])) {
+            let (buffer, _) = self.sizes[symbol];
+            let is_accessed = self.accesses.iter().any(|access| access.buffer == buffer);
+            if is_accessed || joined[buffer].is_some() {
+                continue;
+            }
+            let outer_axes = 0..self.buffers[buffer].shape.len().saturating_sub(1);
+            let mut can_join = outer_axes.filter(|axis| {
+                self.have_sizes_of(p, q, buffer, *axis) && self.buffers[buffer].can_join(*axis)
+            });
+            joined[buffer] = Some(can_join.next()?);
+        }
+        Some(())
+    }
+
+    /// Whether the extents of `p` and `q` are the sizes of an axis of a buffer and of the next one.
+    fn have_sizes_of(&self, p: usize, q: usize, buffer: usize, axis: usize) -> bool {
+        self.is_size_of(self.extents[p], buffer, axis) && self.is_size_of(self.extents[q], buffer, axis + 1)
+    }
+
     /// Whether the access may use less than the whole of the axis that `q` is the coordinate of.
     fn leaves_gaps(&self, access: &Access<'c>, q: usize, joined: &Joined) -> bool {
         joined[access.buffer].is_some_and(|axis| !self.is_size_of(self.extents[q], access.buffer, axis + 1))
@@ -216,19 +240,14 @@ impl<'c> Mergeable<'c> {
             let product = outer.constant_value().checked_mul(inner.constant_value())?;
             return Some(Extent::Known(product));
         }
-        let covers = |access: &&Access<'c>| {
-            joined[access.buffer].is_some_and(|axis| {
-                access.covers_buffer
-                    || self.is_size_of(outer, access.buffer, axis)
-                        && self.is_size_of(inner, access.buffer, axis + 1)
-            })
+        let is_covered = |buffer: &usize| {
+            let mut accesses = self.accesses.iter();
+            accesses.any(|access| access.buffer == *buffer && access.covers_buffer)
         };
-        let buffer = self
-            .accesses
-            .iter()
-            .filter(covers)
-            .map(|access| access.buffer)
-            .min()?;
+        let has_size = |buffer: &usize| {
+            joined[*buffer].is_some_and(|axis| self.have_sizes_of(p, q, *buffer, axis) || is_covered(buffer))
+        };
+        let buffer = (0..self.buffers.len()).find(has_size)?;
         Some(Extent::Size(buffer, joined[buffer]?))
     }
 

@@ -81,7 +81,7 @@ pub(super) fn few(
         let rival = all.last().map_or(many, |few| &few.mapping);
         let facts = Facts::with_open_extent(space, points)?;
         let is_legal = |mapping: &Mapping| {
-            plan::check(space, mapping).is_ok() && exchanges::fit(space, &facts, mapping, target)
+            plan::check(space, mapping).is_ok() && exchanges::fit(&facts, mapping, target)
         };
         let best = cheapest(
             &facts,

@@ -6,7 +6,7 @@ use norma_targets::{ACCESS_BYTES, Target};
 use super::{
     super::{
         dense_rows,
-        facts::{Facts, Reduction, Use},
+        facts::{Access, Facts, Reduction, Use},
         mapping::{Factor, Mapping},
         plan::UNROLLED_ELEMENTS,
         rings,
@@ -150,15 +150,27 @@ impl<'f> Tiled<'f> {
                 factors.push(Factor::new(Level::Split, split as i64));
             }
         }
-        factors.extend([
-            Factor::new(Level::Register, extent.registers as i64),
+        let registers = Factor::new(Level::Register, extent.registers as i64);
+        let threads = [
             Factor::new(Level::Cluster, extent.ctas as i64),
             Factor::new(Level::Warp, extent.warps as i64),
             Factor::new(Level::Lane, extent.lanes as i64),
-            Factor::new(Level::Vector, extent.vector as i64),
-        ]);
+        ];
+        match self.is_scanned_across_memory(dim) {
+            true => factors.extend(threads.into_iter().chain([registers])),
+            false => factors.extend([registers].into_iter().chain(threads)),
+        }
+        factors.push(Factor::new(Level::Vector, extent.vector as i64));
         factors.retain(|factor| factor.size != Some(1));
         factors
+    }
+
+    /// Whether a scan is along a dim whose points are no neighbours in memory. Each thread then takes points that follow each other, so that
+    /// a warp leaves one partial sum: running sums over 4096 rows of 16384 f32 take 163 us with eight points in each thread of eight warps, and
+    /// 197 us where the eight points are as far apart as eight warps reach (H200).
+    fn is_scanned_across_memory(&self, dim: usize) -> bool {
+        let is_contiguous = self.facts.lead().and_then(Access::contiguous) == Some(dim);
+        !is_contiguous && self.facts.scans.iter().any(|scan| scan.over[dim])
     }
 
     /// Adds a mapping and its variants: with rings, unrolled, with reads ahead, by way of shared memory, and held.

@@ -30,6 +30,11 @@ pub(super) fn vectors(facts: &Facts) -> Option<Vectors> {
         if vectors.widest <= extent {
             break;
         }
+        // The results that a dim counts are computed in other steps of a loop.
+        if facts.dims[dim].is_counting {
+            vectors.widest = extent;
+            break;
+        }
         vectors.within[vectors.along].vector = extent;
         vectors.widest /= extent;
         vectors.along = dim;

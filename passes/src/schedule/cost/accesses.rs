@@ -138,7 +138,10 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         }
         (true, _) if mapped.loads_rows_ahead() => 0.0,
         (true, _) => walked,
-        (false, false) if covered == 0 && facts.reductions.len() > 1 => HELD_OVER_REDUCTIONS,
+        (false, false) if covered == 0 && facts.reductions.len() > 1 => match mapped.warps_of_row() {
+            ..MANY_WARPS_OF_ROW => HELD_OVER_REDUCTIONS,
+            _ => HELD_OVER_REDUCTIONS_BY_MANY_WARPS,
+        },
         (false, false) => 0.0,
         (false, true) => LATE_READS_OF_ALIGNED_ROWS,
     };

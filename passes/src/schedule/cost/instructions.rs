@@ -32,7 +32,11 @@ pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
 
 /// Microseconds in which the SMs that have CTAs issue the instructions of all threads, with the warps that they have.
 pub(super) fn issue_us(candidate: &Candidate<'_>) -> f64 {
-    candidate.all_issue_us() / (candidate.warps() / ISSUING_WARPS).min(1.0)
+    let needed = match candidate.mapped.is_looped() {
+        true => ISSUING_WARPS,
+        false => ISSUING_WARPS_OF_HELD,
+    };
+    candidate.all_issue_us() / (candidate.warps() / needed).min(1.0)
 }
 
 /// Like [`issue_us`], with warps enough for all issue slots. [`Candidate::all_issue_us`] caches it.

@@ -253,9 +253,13 @@ pub const COVERED_READS: f64 = 5.2;
 /// 3792, 3670 and 3541 walked two vectors a step.
 pub const WALKED_ALIGNED_ROWS: f64 = 2.0;
 pub const WALKED_COVERED_READS: f64 = 4.0;
-/// The further loss of rows with alignment peeling that are held over several reductions. Softmax reaches 3790 to 3867 GB/s from 2047 to 14001
-/// columns so, and in loops 3979, 4059, 4124 and 3991 over 5001, 7001, 8191 and 14001 columns.
+/// The further loss of rows with alignment peeling that are held over several reductions, and that by so many warps or more, which wait for
+/// one another in each reduction. Softmax reaches 3790 to 3867 GB/s from 2047 to 14001 columns so, and in loops 3979, 4059, 4124 and 3991 over
+/// 5001, 7001, 8191 and 14001 columns; over 9001, 10001 and 11111 columns, which eight warps hold, it takes 19, 14 and 11% longer than in a
+/// loop, over 2047 and 3501 columns, held by one and two, 10% less.
 pub const HELD_OVER_REDUCTIONS: f64 = 6.0;
+pub const HELD_OVER_REDUCTIONS_BY_MANY_WARPS: f64 = 8.5;
+pub const MANY_WARPS_OF_ROW: u64 = 4;
 /// The further loss where a step has one vector of a read that is made as two aligned words. RMSNorm with two vectors a step is faster
 /// by 4.7% over 4097 columns, 6.1% over 5125, 3.8% over 20003 and 6.7% over 50257.
 pub const SINGLE_COVERED_READS: f64 = 3.5;
@@ -370,6 +374,10 @@ pub const ISSUE_PER_SM: f64 = SCHEDULERS * CYCLES_PER_SECOND * 0.9;
 /// The fewest warps of an SM with which its schedulers always find one that can issue. Cross-entropy over 32001 columns with 12
 /// warps, whose rows take eight accesses a step, reaches 3215 GB/s; over 50257 columns with 28 warps 4041, with 12 warps 3597.
 pub const ISSUING_WARPS: f64 = 16.5;
+/// The same where a thread holds all elements that it reduces, whose instructions do not wait for one another. Softmax along the middle axis of
+/// 64x512x1024, 128 elements in each thread of twelve warps, takes 38.6 us, and LayerNorm of 32x192x3136 by eight warps 21.9, where all slots
+/// would be 28 and 15 us (H200).
+pub const ISSUING_WARPS_OF_HELD: f64 = 10.0;
 /// Instructions of one op of the body on one element, or of one access: conversions, addresses and predicates included. Held rows take 7.5
 /// instructions an element in RMSNorm, 9.0 with a residual, 13.3 in LayerNorm and 11.3 in softmax, and have 5, 6, 7 and 7 ops beside their
 /// accesses; where an access moves one element, 12.0, 18.5 and 13.6 in RMSNorm, LayerNorm and softmax (sm_90a, ptxas 13.0).
@@ -405,6 +413,10 @@ pub const OVERLAP_POWER: i32 = 8;
 /// The same where nothing is reduced, so that each thread loads, computes and stores once. SiLU of a scaled tensor of 32x4096x320 bf16 takes 44
 /// us with lanes beyond the ends of rows, which issue for 35 us, and 42 us without, where the bytes take 39.
 pub const ELEMENTWISE_OVERLAP_POWER: i32 = 4;
+/// A step of a loop that a scan is along, beyond the transfer of its tile and its exchange, in microseconds: the loads of the step, and the wait
+/// for what the one before carries. Running sums over 4096 rows of 16384 f32, one CTA on each SM: 163 us in 64 steps, 134 us in 32, and
+/// 133 us in 64 whose tiles are loaded a step ahead, where the bytes take 125 (H200).
+pub const SCAN_STEP_US: f64 = 0.5;
 /// The loss of tiles that go through shared memory as runs, in per cent of a copy of their bytes. Over rows of 770 bf16, which threads
 /// access by twos, RMSNorm reaches 4103 GB/s with runs and 4134 without.
 pub const RUN_EXCHANGE: f64 = 2.5;

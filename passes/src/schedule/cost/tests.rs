@@ -83,6 +83,7 @@ fn rms_norm(rows: u64, extent: u64, bytes: u64) -> Facts {
             follows: None,
             weighs_by_count: false,
         }],
+        scans: Vec::new(),
         buffers: 3,
         work: (9 * rows * extent) as f64,
     }
@@ -107,6 +108,7 @@ fn column_sum(rows: u64, columns: u64) -> Facts {
             follows: None,
             weighs_by_count: false,
         }],
+        scans: Vec::new(),
         buffers: 2,
         work: (3 * rows * columns) as f64,
     }
@@ -142,6 +144,7 @@ fn rms_norm_grad(rows: u64, extent: u64) -> Facts {
             access(4, true, 2, &[0, 1], 8),
         ],
         reductions: vec![along(1), along(0)],
+        scans: Vec::new(),
         buffers: 5,
         work: (18 * rows * extent) as f64,
     }
@@ -731,6 +734,7 @@ fn transpose(rows: u64, columns: u64) -> Facts {
             access(1, true, 2, &[1, rows as i64], 8),
         ],
         reductions: Vec::new(),
+        scans: Vec::new(),
         buffers: 2,
         work: 0.0,
     }
@@ -773,6 +777,7 @@ fn quantise_transposed(rows: u64, blocks: u64) -> Facts {
             follows: None,
             weighs_by_count: false,
         }],
+        scans: Vec::new(),
         buffers: 3,
         work: (5 * m * n) as f64,
     }

@@ -6,10 +6,10 @@ use melior::{
     Error,
     ir::{AffineExpr, OperationRef, Value, ValueLike, operation::OperationLike},
 };
-use norma_dialects::norm::ReduceOp;
+use norma_dialects::norm::{ReduceOp, ScanOp};
 use norma_targets::ACCESS_BYTES;
 
-use super::{Access, Facts, Need, Reduction, vectors::widest};
+use super::{Access, Facts, Need, Reduction, Scan, vectors::widest};
 use crate::{
     gcd::gcd,
     kernel::{
@@ -49,6 +49,7 @@ impl Facts {
             dims,
             accesses,
             reductions,
+            scans: program.scans()?,
             buffers: space.buffers.len(),
             work,
         })
@@ -155,6 +156,17 @@ impl<'s, 'c, 'a> Program<'s, 'c, 'a> {
             }
         };
         reductions.map(reduction).collect()
+    }
+
+    fn scans(&self) -> Result<Vec<Scan>, Error> {
+        let scan = |scan: ScanOp<'c, 'a>| {
+            let result: Value<'_, '_> = scan.op().result(0)?.into();
+            Ok(Scan {
+                over: self.by_dim(&self.space.dims_scanned_by(scan)),
+                bytes: types::element_bytes(result.r#type()).unwrap_or(8) as u64,
+            })
+        };
+        self.space.scans().into_iter().map(scan).collect()
     }
 
     /// The accesses. Where an access moves along one of the dims `rows`, the strides of dims along axes outside of that are unknown.

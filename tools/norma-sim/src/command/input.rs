@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use norma_bundle::manifest::Function;
-use norma_command_line::RunOptionsError;
+use norma_command_line::{RunOptions, RunOptionsError};
 use norma_compiler::compile::{Input, Outcome};
 use norma_compiler::{CompileOptions, Level};
 use norma_dialects::attributes::kernel;
@@ -25,12 +25,15 @@ pub fn bundle(options: &Options, diagnostics: &mut String) -> Result<Bundle, Err
         return Err(Error::Request(message.to_owned()));
     }
     let mut bundle = match options.input.is_dir() {
-        true => Bundle::load(&options.input)?,
+        true => Bundle::load(&options.input, options.target)?,
         false => compile(&options.input, options.from, options, diagnostics)?,
     };
     if let Some(oracle) = &options.oracle {
         let other = compile(oracle, None, options, diagnostics)?;
-        bundle.define_by(&other.manifest);
+        let name = options.run.choose(&bundle.manifest)?.function().name.clone();
+        let defined = bundle.define_by(&name, &other.manifest);
+        let of_oracle = |error| Error::Request(format!("--oracle '{}': {error}", oracle.display()));
+        defined.map_err(of_oracle)?;
     }
     Ok(bundle)
 }
@@ -48,11 +51,26 @@ pub fn problem<'f>(options: &Options, function: &'f Function) -> Result<Problem<
     }
     options.run.problem(function).map_err(|error| match error {
         // A module of a low level no longer says which sizes are equal, so more of them must be given.
-        RunOptionsError::Bind(error) if function.definition.is_none() => Error::Request(format!(
-            "{error}, or the source that the module comes from with --oracle"
-        )),
+        RunOptionsError::Bind(error)
+            if function.definition.is_none() && leaves_open(&options.run, function) =>
+        {
+            Error::Open(error)
+        }
         error => error.into(),
     })
+}
+
+/// Whether the options leave a size of the function open.
+fn leaves_open(options: &RunOptions, function: &Function) -> bool {
+    let given = |name: &str| {
+        let setting = options.sizes.iter().find(|setting| setting.name == name)?;
+        Some(setting.value)
+    };
+    let least = function.least_sizes(&given);
+    let sizes = function.size_symbols();
+    sizes
+        .iter()
+        .any(|name| given(name).is_none() && !least.contains_key(name))
 }
 
 /// The settings of the runs.

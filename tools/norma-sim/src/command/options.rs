@@ -39,7 +39,7 @@ pub struct Options {
     /// As normac takes it: which sums of a product are one fma
     #[arg(long, value_name = "fast|on", default_value_t)]
     pub fp_contract: FpContract,
-    /// What to compile for
+    /// What to compile for, and which bundle to run in a folder that has one for each of several targets
     #[arg(long, value_name = "TARGET", value_parser = norma_command_line::target, default_value = "sm_90a")]
     pub target: &'static Target,
     /// How many runs, under --seed and the following seeds

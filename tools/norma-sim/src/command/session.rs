@@ -43,10 +43,7 @@ impl Session {
 pub fn run(options: &Options, diagnostics: &mut String) -> Result<Session, Error> {
     let bundle = input::bundle(options, diagnostics)?;
     let chosen = options.run.choose(&bundle.manifest)?;
-    let function = match chosen {
-        Chosen::Function(function) => function,
-        Chosen::Sharded(sharded) => &sharded.whole,
-    };
+    let function = chosen.function();
     let mut problem = input::problem(options, function)?;
     let request = input::request(options);
     let mut bar = Bar::new(options.seeds);

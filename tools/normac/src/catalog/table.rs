@@ -33,6 +33,8 @@ use crate::ops::{self, PROMISES};
 
 /// A bundle to compile.
 pub struct Unit {
+    /// The entry that asks for it, with its place: `kernels.toml:3:1: kernel 1 (rms_norm)`.
+    pub entry: String,
     /// The name of its folder.
     pub name: String,
     /// The name of the source in diagnostics.
@@ -91,15 +93,29 @@ struct Entry {
     #[serde(default)]
     dtype: OneOrMore,
     #[serde(default)]
-    multiple: BTreeMap<String, i64>,
+    multiple: BTreeMap<String, Whole>,
     #[serde(default)]
-    min: BTreeMap<String, i64>,
+    min: BTreeMap<String, Whole>,
     #[serde(default)]
-    max: BTreeMap<String, i64>,
-    devices: Option<i64>,
+    max: BTreeMap<String, Whole>,
+    devices: Option<Whole>,
     /// Settings of the op's operands, attributes and results.
     #[serde(flatten)]
     of_op: BTreeMap<String, Value>,
+}
+
+/// A whole number. Serde's own message for another value would speak of Rust's types.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "Value")]
+struct Whole(i64);
+
+impl TryFrom<Value> for Whole {
+    type Error = String;
+
+    fn try_from(value: Value) -> std::result::Result<Self, String> {
+        let number = value.as_integer().map(Self);
+        number.ok_or_else(|| format!("expected a whole number, got {value}"))
+    }
 }
 
 #[derive(Deserialize)]
@@ -132,7 +148,8 @@ impl OneOrMore {
 pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<Unit>> {
     let table: Table = toml::from_str(&text.text).map_err(|error| {
         let place = place(text, error.span().map_or(0, |span| span.start));
-        Error::user(format!("{place}: {}", error.message()))
+        // Serde puts names between other marks than all messages here.
+        Error::user(format!("{place}: {}", error.message().replace('`', "'")))
     })?;
     let mut units: Vec<Unit> = Vec::new();
     let mut known = BTreeSet::new();
@@ -141,11 +158,18 @@ pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<
         let entry = entry.get_ref();
         let named = entry.op.as_deref().or(entry.file.as_deref());
         let named = named.map_or_else(String::new, |named| format!(" ({named})"));
+        let at = format!("{place}: kernel {}{named}", index + 1);
         let located = |error: Error| {
             let notes = error.notes().to_vec();
-            let error = Error::user(format!("{place}: kernel {}{named}: {error}", index + 1));
+            let error = Error::user(format!("{at}: {error}"));
             notes.into_iter().fold(error, Error::note)
         };
+        let by_size = entry.by_size || args.by_size;
+        let batch_invariant = entry.batch_invariant || args.batch_invariant;
+        if by_size && batch_invariant {
+            let message = "expected one of batch_invariant and by_size, got both";
+            return Err(located(Error::user(message)));
+        }
         let targets = targets(entry.targets.as_ref().or(table.targets.as_ref()), args).map_err(located)?;
         for Source { name, source, text } in entry.sources(folder).map_err(located)? {
             if !known.insert(name.clone()) {
@@ -154,12 +178,13 @@ pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<
                 ))));
             }
             units.extend(targets.iter().map(|target| Unit {
+                entry: at.clone(),
                 name: name.clone(),
                 source: source.clone(),
                 text: text.clone(),
                 options: CompileOptions {
-                    by_size: entry.by_size || args.by_size,
-                    batch_invariant: entry.batch_invariant || args.batch_invariant,
+                    by_size,
+                    batch_invariant,
                     portable_clusters: entry.portable_clusters || args.portable_clusters,
                     ..args.options(target)
                 },
@@ -249,6 +274,13 @@ impl Entry {
 
     /// One source for each shape and type.
     fn presets(&self, op: &'static NamedOp) -> Result<Vec<Source>> {
+        let first = op.operands.first();
+        if let Some(first) = first.filter(|first| self.of_op.contains_key(first.name)) {
+            return Err(Error::user(format!(
+                "expected the type of {} as dtype, got a setting '{0}'",
+                first.name
+            )));
+        }
         if let Some(name) = self
             .of_op
             .keys()
@@ -264,7 +296,6 @@ impl Entry {
         if self.shape.all().is_empty() {
             return Err(Error::user("expected a shape, such as \"m,4096\""));
         }
-        let first = op.operands.first();
         let usual = first.and_then(|first| first.elements.first()).copied();
         let dtypes: Vec<&str> = match self.dtype.all() {
             [] => usual.into_iter().collect(),
@@ -297,7 +328,7 @@ impl Entry {
         let mut preset = Preset::new(op, extents);
         preset.name = format!("{base}_{}_{dtype}", spelt.join("x"));
         preset.dtype = Some(dtype.to_owned());
-        preset.devices = self.devices.unwrap_or(1);
+        preset.devices = self.devices.map_or(1, |devices| devices.0);
         if preset.devices < 1 {
             return Err(Error::user(format!(
                 "expected devices to be at least 1, got {}",
@@ -310,16 +341,18 @@ impl Entry {
         let said = [&self.multiple, &self.min, &self.max];
         for (promises, (_, promise_of)) in said.into_iter().zip(PROMISES) {
             for (size, number) in promises {
-                *promise_of(preset.promises.entry(size.clone()).or_default()) = Some(*number);
+                *promise_of(preset.promises.entry(size.clone()).or_default()) = Some(number.0);
             }
         }
         Ok(preset)
     }
 }
 
-/// The names of an op's attributes, operands and results.
+/// The names of an op's attributes, of its operands but the first, which is always there and of type `dtype`, and of its results.
 fn known(op: &'static NamedOp) -> impl Iterator<Item = &'static str> {
+    let first = op.operands.first().map(|first| first.name);
     let tensors = op.tensors().map(|tensor| tensor.name);
+    let tensors = tensors.filter(move |name| Some(*name) != first);
     op.choices.iter().map(|choice| choice.name).chain(tensors)
 }
 
@@ -410,6 +443,10 @@ mod tests {
         };
         let found = refusal("shape = 7");
         assert_eq!(found, "kernels.toml:3:9: expected a string or a list of strings");
+        let found = refusal("devices = \"4\"");
+        assert_eq!(found, "kernels.toml:3:11: expected a whole number, got \"4\"");
+        let found = refusal("max = { m = 1.5 }");
+        assert_eq!(found, "kernels.toml:3:13: expected a whole number, got 1.5");
         let found = refusal("shape = \"m,64\"\ntargets = []");
         assert_eq!(
             found,
@@ -449,7 +486,7 @@ mod tests {
     fn what_is_no_catalog_is_refused_with_its_place() {
         for (text, part) in [
             ("", "'kernels.toml' asks for nothing"),
-            ("kernels = 1", "kernels.toml:1:1: unknown field `kernels`"),
+            ("kernels = 1", "kernels.toml:1:1: unknown field 'kernels'"),
             (
                 "[kernel]\nop = \"softmax\"",
                 "expected a list of tables, each of which begins with [[kernel]]",
@@ -482,6 +519,22 @@ mod tests {
             (
                 "[[kernel]]\nop = \"softmax\"\nshape = \"m,8\"\ntargets = [\"sm_90\"]",
                 "unknown target 'sm_90'",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshape = \"m,8\"\nx = \"f32\"",
+                "kernels.toml:1:1: kernel 1 (softmax): expected the type of x as dtype, got a setting 'x'",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshape = \"m,8\"\nby_size = true\nbatch_invariant = true",
+                "kernels.toml:1:1: kernel 1 (softmax): expected one of batch_invariant and by_size, got both",
+            ),
+            (
+                "[[kernel]]\nop = \"rms_norm\"\nshape = \"m,8\"\neps = 1e-50",
+                "kernels.toml:1:1: kernel 1 (rms_norm): eps: expected 0, or a number of f32's range, ",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshape = \"d0,8\"",
+                "kernels.toml:1:1: kernel 1 (softmax): expected a size's name other than the reserved ",
             ),
             (
                 "[[kernel]]\nop = \"softmax\"\nshape = [\"m,8\", \"m,8\"]",

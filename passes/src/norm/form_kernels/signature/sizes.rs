@@ -4,7 +4,7 @@ use melior::ir::{
     Attribute,
     attribute::{ArrayAttribute, DenseI64ArrayAttribute},
 };
-use norma_bundle::manifest::is_size_name;
+use norma_bundle::manifest::{SizeNameError, check_size_name};
 use norma_dialects::attributes::tensor;
 
 use super::Place;
@@ -30,7 +30,8 @@ impl<'c> Place<'c> {
         Ok(multiples)
     }
 
-    /// Checks `norm.sizes` or `norm.dims`, as `attribute` says: one name for each axis, which is empty for an axis of static extent or without a name.
+    /// Checks `norm.sizes` or `norm.dims`, as `attribute` says: one name for each axis, which is empty for an axis of static extent or without
+    /// a name.
     pub(super) fn size_names(
         &self,
         attribute: &str,
@@ -46,15 +47,24 @@ impl<'c> Place<'c> {
             self.wrong(message)
         };
         let names = ArrayAttribute::try_from(value).map_err(|_| wrong())?;
-        let fits = |(axis, extent): (usize, &Option<i64>)| {
-            let name = norma_dialects::string(names.element(axis).ok()?).ok()?;
-            Some(name.is_empty() || (extent.is_none() && is_size_name(name)))
-        };
-        let fit = |place| fits(place).unwrap_or(false);
-        match names.len() == shape.len() && shape.iter().enumerate().all(fit) {
-            true => Ok(value),
-            false => Err(wrong()),
+        if names.len() != shape.len() {
+            return Err(wrong());
         }
+        for (axis, extent) in shape.iter().enumerate() {
+            let name = names.element(axis).map_err(|_| wrong())?;
+            let name = norma_dialects::string(name).map_err(|_| wrong())?;
+            if name.is_empty() {
+                continue;
+            }
+            match check_size_name(name) {
+                Ok(()) if extent.is_none() => {}
+                Err(reserved @ SizeNameError::Reserved { .. }) => {
+                    return Err(self.wrong(format!("{attribute}: {reserved}")));
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(value)
     }
 
     /// An array of one number for each axis.

@@ -322,6 +322,21 @@ fn few_warps_walk_merged_reductions_slowly() {
 }
 
 #[test]
+fn threads_load_what_all_warps_leave_of_their_columns() {
+    let sums = |warps, lanes| {
+        let rows: &[_] = &[(Loop, 0), (Register, 4), (Warp, warps), (Lane, lanes)];
+        let columns: &[_] = &[(Grid, 0), (Lane, 32 / lanes), (Vector, 8)];
+        of("partial results", &column_sum(4096, 8192), &[rows, columns])
+    };
+    // Eight times as many threads load eight times as many words.
+    assert!((sums(32, 1) / sums(4, 1) - 64.0).abs() < 0.01);
+    // Twice as many CTAs have half as many columns, which lanes along the rows load together.
+    assert!(is_near(sums(8, 1), sums(8, 2)));
+    assert!(is_near(sums(1, 1), 0.0));
+    assert!(is_near(of("partial results", &rows(), &[ROW, HELD]), 0.0));
+}
+
+#[test]
 fn rows_of_one_cta_wait_for_each_other_where_they_cross_warps() {
     let shared = |rows_of_cta, row| {
         of(
