@@ -518,7 +518,7 @@ fn generate(
         }
         Start::LlvmText(text) => llvm.parse(text, name, &machine),
     })?;
-    timing.measure("optimise", || llvm.optimize(&module, &machine, options.target))?;
+    let module = timing.measure("optimise", || llvm.optimize(module, &machine, options.target))?;
     match to {
         Level::Llvm => Ok(module.print_to_string().to_string_lossy().into_owned()),
         _ => timing.measure("ptx", || ptx::generate(&llvm, &module, &machine)),

@@ -9,6 +9,7 @@ mod errata;
 mod fatal;
 pub mod gate;
 pub mod llvm_ir;
+mod lone_elements;
 #[cfg(norma_nvptxcompiler)]
 mod nvptxcompiler;
 pub mod ptx;

@@ -14,7 +14,7 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 use melior::ir::OperationRef;
 
-use super::fatal;
+use super::{fatal, lone_elements};
 use crate::error::{Error, Result};
 use crate::target::{Feature, Target};
 
@@ -102,13 +102,32 @@ impl LlvmContext {
     ///
     /// A word holds as many elements as one instruction computes with: two of 16 bits, or two f32 where the target has packed arithmetic
     /// of them, else one. Until they are split, an op on all registers of a tile cannot be moved to where one of its elements is used.
+    /// f32 are split one by one if a pair of them would be left with one element, which the backend may fail to select
+    /// ([`lone_elements`]).
     ///
     /// # Errors
     ///
     /// A failure of LLVM's own.
-    pub fn optimize(&self, module: &Module, machine: &TargetMachine, target: &Target) -> Result<()> {
-        let word = if target.has(Feature::PackedF32) { 64 } else { 32 };
-        let passes = format!("function(scalarizer<min-bits={word}>),default<O3>");
+    pub fn optimize<'m>(
+        &self,
+        module: Module<'m>,
+        machine: &TargetMachine,
+        target: &Target,
+    ) -> Result<Module<'m>> {
+        if target.has(Feature::PackedF32) {
+            let paired = module.clone();
+            self.optimize_words(&paired, 64, machine)?;
+            if !lone_elements::has_lone_element(&paired) {
+                return Ok(paired);
+            }
+        }
+        self.optimize_words(&module, 32, machine)?;
+        Ok(module)
+    }
+
+    /// Splits vectors into words of so many bits, and runs LLVM's O3 pipeline.
+    fn optimize_words(&self, module: &Module, bits: u32, machine: &TargetMachine) -> Result<()> {
+        let passes = format!("function(scalarizer<min-bits={bits}>),default<O3>");
         module
             .run_passes(&passes, machine, PassBuilderOptions::create())
             .map_err(|message| Error::internal("LLVM's optimiser failed").note(message.to_string_lossy()))?;

@@ -179,7 +179,7 @@ impl Extents {
                 (Use::Reduced | Use::Both, _) if is_revisited || is_whole => NOMINAL_ROW,
                 (Use::Reduced, _) => NOMINAL_WALK,
                 (Use::Kept | Use::Both, _) if self.carrier.is_some_and(|carrier| carrier != dim) => further,
-                (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, None).unwrap_or(further),
+                (Use::Kept | Use::Both, _) => first.take().unwrap_or(further),
             };
             usual
                 .max(self.least[dim].min(LARGEST_BOUND))
