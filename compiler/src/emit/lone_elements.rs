@@ -40,6 +40,7 @@ pub(super) fn has_lone_element(module: &Module) -> bool {
 ///
 /// The type is live.
 unsafe fn is_pair(ty: LLVMTypeRef) -> bool {
+    // SAFETY: the type is live, and asked for its elements only if it is a vector.
     unsafe {
         LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMVectorTypeKind
             && LLVMGetVectorSize(ty) == 2
@@ -53,6 +54,7 @@ unsafe fn is_pair(ty: LLVMTypeRef) -> bool {
 ///
 /// The value is a live `shufflevector`.
 unsafe fn leaves_out_an_element(shuffle: LLVMValueRef) -> bool {
+    // SAFETY: the value is a `shufflevector`, whose mask has so many elements.
     unsafe {
         let mut mask = (0..LLVMGetNumMaskElements(shuffle)).map(|index| LLVMGetMaskValue(shuffle, index));
         mask.any(|element| element == LLVMGetUndefMaskElem())
@@ -65,6 +67,7 @@ unsafe fn leaves_out_an_element(shuffle: LLVMValueRef) -> bool {
 ///
 /// The value is a live `insertelement`.
 unsafe fn inserts_the_only_element(insert: LLVMValueRef) -> bool {
+    // SAFETY: the value is an `insertelement`, which has operands, and nothing changes its uses meanwhile.
     unsafe {
         if LLVMIsPoison(LLVMGetOperand(insert, 0)) == 0 {
             return false;
