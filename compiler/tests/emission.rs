@@ -35,8 +35,8 @@ fn emit(module: OperationRef, target: &Target) -> Result<String> {
     let llvm = LlvmContext::new();
     let machine = ptx::target_machine(target)?;
     let translated = llvm.translate(module, "m", &machine)?;
-    llvm.optimize(&translated, &machine, target)?;
-    ptx::generate(&llvm, &translated, &machine)
+    let optimised = llvm.optimize(translated, &machine, target)?;
+    ptx::generate(&llvm, &optimised, &machine)
 }
 
 fn assemble(ptx: &str, target: &Target) -> Result<Cubin> {
