@@ -260,7 +260,7 @@ fn what_cannot_be_written_is_refused() {
         refused("rms_norm", "m,8", |preset| {
             preset.choices.insert("eps", "inf".to_owned());
         }),
-        "expected eps to be a finite number, got 'inf'"
+        "eps: expected a finite number, got 'inf'"
     );
     assert_eq!(
         refused("rms_norm", "m,8", |preset| {
