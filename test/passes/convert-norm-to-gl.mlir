@@ -362,6 +362,65 @@ norm.kernel @two_values(%x: memref<?x64xf32>, %y: memref<?xf32>, %z: memref<?xf3
 
 // -----
 
+// The number of elements in a partial result is the same for all columns of a tile. A loop carries one for each warp, and a step divides by it
+// once.
+
+// CHECK-LABEL: gpu.func @one_count_for_all_columns
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %[[COUNT:.*]] = %{{.*}}) -> (tensor<4x32x8xf32, {{.*}}>, tensor<4xf32, {{.*}}>)
+// CHECK: gl.reduce %{{.*}} axis 0 : (tensor<8xf32, {{.*}}>) -> tensor<f32,
+// CHECK: %[[SUM_OF_STEP:.*]] = gl.reduce %{{.*}} axis 0 : (tensor<8x4x32x8xf32, {{.*}}>) -> tensor<4x32x8xf32,
+// CHECK: %[[OF_STEP:.*]] = tensor.splat %{{.*}} : tensor<4xf32,
+// CHECK: %[[WEIGHT:.*]] = arith.divf %[[COUNT]], %[[OF_STEP]] : tensor<4xf32,
+// CHECK: gl.broadcast %[[WEIGHT]]
+// CHECK: arith.mulf %[[SUM_OF_STEP]], %{{.*}} : tensor<4x32x8xf32,
+// CHECK: arith.addf %[[COUNT]], %[[OF_STEP]] : tensor<4xf32,
+norm.kernel @one_count_for_all_columns(%x: memref<256x256xf32>, %y: memref<256xf32>, %z: memref<256xf32>)
+    space(%s = 8 : loop, %r = 8 : register, %w = 4 : thread, %t = 32 : thread, %v = 8 : register)
+    schedule(#norm.schedule<spread = [[loop, register(8), warp(4)], [lane(32), vector(8)]]>) {
+  %0 = norm.read %x[%s * 32 + %r * 4 + %w, %t * 8 + %v] : memref<256x256xf32>
+  %one = arith.constant 1.0 : f32
+  %1, %2 = norm.reduce %0, %one over(%r) identity [0.0 : f32, 0.0 : f32] : f32, f32 combine {
+  ^bb0(%s0: f32, %c0: f32, %s1: f32, %c1: f32):
+    %sum = arith.addf %s0, %s1 : f32
+    %count = arith.addf %c0, %c1 : f32
+    norm.yield %sum, %count : f32, f32
+  }
+  %3, %4 = norm.reduce %1, %2 over(%s, %w) identity [0.0 : f32, 0.0 : f32] : f32, f32 combine {
+  ^bb0(%s0: f32, %c0: f32, %s1: f32, %c1: f32):
+    %weight = arith.divf %c0, %c1 : f32
+    %weighted = arith.mulf %s1, %weight : f32
+    %sum = arith.addf %s0, %weighted : f32
+    %count = arith.addf %c0, %c1 : f32
+    norm.yield %sum, %count : f32, f32
+  }
+  norm.write %3, %y[%t * 8 + %v] : memref<256xf32>
+  norm.write %4, %z[%t * 8 + %v] : memref<256xf32>
+}
+
+// -----
+
+// A guard that masks points by column leaves each column a number of its own.
+
+// CHECK-LABEL: gpu.func @counts_of_columns
+// CHECK: scf.for {{.*}} -> (tensor<4x32x8xf32, {{.*}}>, tensor<4x32x8xf32, {{.*}}>)
+norm.kernel @counts_of_columns(%x: memref<256x256xf32>, %y: memref<256xf32>, %z: memref<256xf32>)
+    space(%s = 8 : loop, %w = 4 : thread, %t = 32 : thread, %v = 8 : register)
+    where(%s * 4 + %w < %t * 8 + %v + 1)
+    schedule(#norm.schedule<spread = [[loop, warp(4)], [lane(32), vector(8)]]>) {
+  %0 = norm.read %x[%s * 4 + %w, %t * 8 + %v] : memref<256x256xf32>
+  %one = arith.constant 1.0 : f32
+  %1, %2 = norm.reduce %0, %one over(%s, %w) identity [0.0 : f32, 0.0 : f32] : f32, f32 combine {
+  ^bb0(%s0: f32, %c0: f32, %s1: f32, %c1: f32):
+    %sum = arith.addf %s0, %s1 : f32
+    %count = arith.addf %c0, %c1 : f32
+    norm.yield %sum, %count : f32, f32
+  }
+  norm.write %1, %y[%t * 8 + %v] : memref<256xf32>
+  norm.write %2, %z[%t * 8 + %v] : memref<256xf32>
+}
+
+// -----
+
 // Two reductions that cross, each over a loop that the other keeps, are two loop nests, and each reads for itself.
 
 // CHECK-LABEL: gpu.func @two_nests

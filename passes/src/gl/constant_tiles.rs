@@ -4,27 +4,18 @@
 //! For example, where a combiner's tuples hold a number of elements beside their sum (Welford), that number is known wherever
 //! no element is masked off. Its partial results need not be exchanged, and arithmetic on them folds.
 
-use std::collections::{BTreeSet, HashMap};
-
 use melior::ir::{
-    BlockLike, BlockRef, OperationRef, Value, ValueLike, attribute::DenseElementsAttribute,
-    operation::OperationLike,
+    BlockRef, OperationRef, Value, ValueLike, attribute::DenseElementsAttribute, operation::OperationLike,
 };
 use norma_dialects::{gl::ReduceOp, op_name};
 
 use crate::mlir::{
-    builder::Builder,
-    combiner,
-    diagnostic::Diagnostic,
-    pass::PassError,
-    types,
-    values::{definition, key},
-    walk,
+    builder::Builder, combiner, diagnostic::Diagnostic, pass::PassError, types, values::definition, walk,
 };
 
 /// Returns for each of `tiles` whether it is one constant and `combiner` computes its result from such tiles alone.
 pub(crate) fn are_constant(tiles: &[Value<'_, '_>], combiner: BlockRef<'_, '_>) -> Vec<bool> {
-    let Some(needs) = needs(combiner, tiles.len()) else {
+    let Some(needs) = combiner::needs(combiner, tiles.len()) else {
         return vec![false; tiles.len()];
     };
     let mut known = tiles.iter().map(|tile| is_constant(*tile)).collect::<Vec<_>>();
@@ -134,28 +125,4 @@ fn is_constant_scalar(scalar: Value<'_, '_>) -> bool {
         let is_arithmetic = op_name(op).starts_with("arith.") && op.region_count() == 0;
         is_arithmetic && op.operands().all(is_constant_scalar)
     })
-}
-
-/// Returns for each of a combiner's results the positions in a tuple that it depends on; `None` for a block that is not a
-/// combiner of tuples of `length`, or has nested regions.
-fn needs(combiner: BlockRef<'_, '_>, length: usize) -> Option<Vec<BTreeSet<usize>>> {
-    let mut of_values = HashMap::<usize, BTreeSet<usize>>::new();
-    for argument in 0..2 * length {
-        let value = Value::from(combiner.argument(argument).ok()?);
-        of_values.insert(key(value), BTreeSet::from([argument % length]));
-    }
-    let mut needs = None;
-    for op in walk::in_block(combiner) {
-        if op.region_count() != 0 {
-            return None;
-        }
-        let operands = op.operands().map(|operand| of_values.get(&key(operand)).cloned());
-        let operands = operands.collect::<Option<Vec<_>>>()?;
-        let all = operands.iter().flatten().copied().collect::<BTreeSet<_>>();
-        for result in op.results() {
-            of_values.insert(key(result.into()), all.clone());
-        }
-        needs = Some(operands);
-    }
-    needs.filter(|needs| needs.len() == length)
 }

@@ -1,18 +1,14 @@
 //! Combiners of reductions: regions that combine two tuples of values into one, in the same form in `norm` and in `gl`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use melior::ir::{BlockLike, BlockRef, OperationRef, Value, ValueLike, operation::OperationLike};
 
 use super::{builder::Builder, diagnostic::Diagnostic, values::key, walk};
 
 /// Builds a copy of an op on other operands, and returns its results.
-pub type Rebuild<'f, 'c, 'a, 'r> = dyn FnMut(
-        &Builder<'c, 'r>,
-        OperationRef<'c, 'a>,
-        &[Value<'c, 'r>],
-    ) -> Result<Vec<Value<'c, 'r>>, Diagnostic<'c>>
-    + 'f;
+pub type Rebuild<'f, 'c, 'a, 'r, E> =
+    dyn FnMut(&Builder<'c, 'r>, OperationRef<'c, 'a>, &[Value<'c, 'r>]) -> Result<Vec<Value<'c, 'r>>, E> + 'f;
 
 /// Inlines a combiner, which uses no values from outside: copies its ops to where `b` inserts, with `arguments` in the place of its block
 /// arguments, and returns what it yields.
@@ -49,12 +45,12 @@ pub fn single_op<'c, 'a>(combiner: BlockRef<'c, 'a>) -> Option<OperationRef<'c, 
 /// # Errors
 ///
 /// As [`inline`], and what `rebuild` refuses.
-pub fn inline_over<'c: 'a + 'r, 'a, 'r>(
+pub fn inline_over<'c: 'a + 'r, 'a, 'r, E: From<Diagnostic<'c>>>(
     b: &Builder<'c, 'r>,
     combiner: BlockRef<'c, 'a>,
     arguments: &[Value<'c, 'r>],
-    rebuild: &mut Rebuild<'_, 'c, 'a, 'r>,
-) -> Result<Vec<Value<'c, 'r>>, Diagnostic<'c>> {
+    rebuild: &mut Rebuild<'_, 'c, 'a, 'r, E>,
+) -> Result<Vec<Value<'c, 'r>>, E> {
     let broken = || {
         Diagnostic::internal(
             b.location(),
@@ -77,12 +73,52 @@ pub fn inline_over<'c: 'a + 'r, 'a, 'r>(
         }
         if op.region_count() != 0 {
             let message = "expected a combiner of ops without regions";
-            return Err(Diagnostic::unsupported(op.location(), message));
+            return Err(Diagnostic::unsupported(op.location(), message).into());
         }
         let results = rebuild(b, op, &operands)?;
         for (original, copy) in op.results().zip(results) {
             copies.insert(key(original.into()), copy);
         }
     }
-    Err(broken())
+    Err(broken().into())
+}
+
+/// Returns for each of a combiner's results the positions in a tuple that it depends on; `None` for a block that is not a
+/// combiner of tuples of `length`, or has nested regions.
+pub fn needs(combiner: BlockRef<'_, '_>, length: usize) -> Option<Vec<BTreeSet<usize>>> {
+    let mut of_values = HashMap::<usize, BTreeSet<usize>>::new();
+    for argument in 0..2 * length {
+        let value = Value::from(combiner.argument(argument).ok()?);
+        of_values.insert(key(value), BTreeSet::from([argument % length]));
+    }
+    let mut needs = None;
+    for op in walk::in_block(combiner) {
+        if op.region_count() != 0 {
+            return None;
+        }
+        let operands = op.operands().map(|operand| of_values.get(&key(operand)).cloned());
+        let operands = operands.collect::<Option<Vec<_>>>()?;
+        let all = operands.iter().flatten().copied().collect::<BTreeSet<_>>();
+        for result in op.results() {
+            of_values.insert(key(result.into()), all.clone());
+        }
+        needs = Some(operands);
+    }
+    needs.filter(|needs| needs.len() == length)
+}
+
+/// Returns what [`needs`] does, with what the needed positions need in turn, and each position itself.
+pub fn closed(mut needs: Vec<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
+    for (position, needed) in needs.iter_mut().enumerate() {
+        needed.insert(position);
+    }
+    // After each round chains of twice the length are known.
+    for _ in 0..needs.len() {
+        let before = needs.clone();
+        for needed in &mut needs {
+            let further = needed.iter().flat_map(|position| &before[*position]).copied();
+            *needed = further.collect();
+        }
+    }
+    needs
 }

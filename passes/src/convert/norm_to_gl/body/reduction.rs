@@ -2,6 +2,11 @@
 //!
 //! At points that a guard masks off, a reduction sees its combiner's identity: by a select, or without one where the value is
 //! known to be the identity, because every read gives zero there.
+//!
+//! Within a thread the values of a tuple may vary over different axes. The number of elements in a partial variance is the same for all
+//! columns of a tile, unless a guard masks points by column, and so is its reciprocal, which each step then computes once.
+
+use std::collections::{BTreeSet, HashMap};
 
 use melior::ir::{
     AffineExpr, Attribute, Block, BlockLike, Region, RegionLike, Type, Value, ValueLike,
@@ -20,7 +25,7 @@ use crate::mlir::{
     linear_form::LinearForm,
     pass::{PassError, PassResult},
     types,
-    values::definition,
+    values::{definition, key},
     walk,
 };
 
@@ -44,14 +49,18 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
 
     /// A reduction over tile dims alone.
     pub(super) fn reduce(&mut self, reduce: ReduceOp<'c, 'a>) -> Result<(), PassError<'c>> {
-        let mut axes = self.operand_axes(reduce)?;
+        let mut axes = self.axes_of_operands(reduce)?;
         let reduced = self.reduced_axes(reduce);
-        let tiles = self.contributions(reduce, axes)?;
+        let tiles = self.contributions(reduce, &axes)?;
         let within = self.placement.register_axes();
-        let tiles = self.reduce_axes(reduce, tiles, &mut axes, reduced & within)?;
-        let tiles = self.reduce_axes(reduce, tiles, &mut axes, reduced & !within)?;
-        let tiles = self.scalars_of(reduce, tiles, axes);
-        self.define_results(reduce, &tiles, axes)
+        let mut tiles = self.reduce_axes(reduce, tiles, &mut axes, reduced & within)?;
+        let across = reduced & !within;
+        if across != 0 {
+            tiles = self.widen_all(reduce, tiles, &mut axes)?;
+            tiles = self.reduce_axes(reduce, tiles, &mut axes, across)?;
+        }
+        let tiles = self.scalars_of(reduce, tiles, &axes);
+        self.define_results(reduce, &tiles, &axes)
     }
 
     /// One step of a reduction over loops: combines the step's contributions within each thread, and the result with the
@@ -61,17 +70,17 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         position: usize,
         reduce: ReduceOp<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let mut axes = self.operand_axes(reduce)?;
+        let mut axes = self.axes_of_operands(reduce)?;
         let within = self.reduced_axes(reduce) & self.placement.register_axes();
-        let tiles = self.contributions(reduce, axes)?;
+        let tiles = self.contributions(reduce, &axes)?;
         let tiles = self.reduce_axes(reduce, tiles, &mut axes, within)?;
-        let tiles = self.scalars_of(reduce, tiles, axes);
+        let tiles = self.scalars_of(reduce, tiles, &axes);
         let before = self
             .carried
             .get(&Carried::Total(position))
             .cloned()
             .ok_or_else(|| self.internal("expected a reduction that a loop carries"))?;
-        let after = self.combine(reduce, &before, &tiles, axes)?;
+        let after = self.combine(reduce, &before, &tiles, &axes)?;
         self.carried.insert(Carried::Total(position), after);
         Ok(())
     }
@@ -83,16 +92,17 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         partial: Vec<Value<'c, 'a>>,
     ) -> Result<(), PassError<'c>> {
         let reduced = self.reduced_axes(reduce);
-        let mut axes = self.operand_axes(reduce)? & !(reduced & self.placement.register_axes());
-        if axes == 0 {
+        let mut axes = self.axes_of_totals(reduce)?;
+        if axes.iter().all(|axes| *axes == 0) {
             // There are no threads to combine: the partial results are scalars already.
-            return self.define_results(reduce, &partial, axes);
+            return self.define_results(reduce, &partial, &axes);
         }
-        let partial = self.combine_groups(reduce, partial, axes)?;
-        let across = reduced & axes;
+        let partial = self.widen_all(reduce, partial, &mut axes)?;
+        let partial = self.combine_groups(reduce, partial, &axes)?;
+        let across = reduced & !self.placement.register_axes();
         let tiles = self.reduce_axes(reduce, partial, &mut axes, across)?;
-        let tiles = self.scalars_of(reduce, tiles, axes);
-        self.define_results(reduce, &tiles, axes)
+        let tiles = self.scalars_of(reduce, tiles, &axes);
+        self.define_results(reduce, &tiles, &axes)
     }
 
     /// Combines the totals of all groups of consumers, in the order of the groups.
@@ -100,7 +110,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         &self,
         reduce: ReduceOp<'c, 'a>,
         own: Vec<Value<'c, 'a>>,
-        axes: Axes,
+        axes: &[Axes],
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         let mut combined = own.clone();
         for group in 1..self.mapping.consumer_groups {
@@ -121,18 +131,25 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         &mut self,
         reduce: ReduceOp<'c, 'a>,
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-        let within = self.reduced_axes(reduce) & self.placement.register_axes();
-        let axes = self.operand_axes(reduce)? & !within;
+        let axes = self.axes_of_totals(reduce)?;
         reduce
             .values()
             .into_iter()
+            .zip(axes)
             .enumerate()
-            .map(|(position, value)| {
+            .map(|(position, (value, axes))| {
                 let element = value.r#type();
                 let identity = self.identity(reduce, element, position)?;
                 self.tiles.widen(&self.b, identity, element, 0, axes)
             })
             .collect()
+    }
+
+    /// The axes of each value of the total that a loop carries: those of the operands that are not reduced within a thread.
+    fn axes_of_totals(&self, reduce: ReduceOp<'c, 'a>) -> Result<Vec<Axes>, PassError<'c>> {
+        let within = self.reduced_axes(reduce) & self.placement.register_axes();
+        let operands = self.axes_of_operands(reduce)?;
+        Ok(operands.into_iter().map(|axes| axes & !within).collect())
     }
 
     /// The tile dims that a reduction removes.
@@ -156,16 +173,87 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .fold(self.reduced_axes(reduce), |axes, operand| axes | operand))
     }
 
-    /// The operands over `axes`, with the identity where a guard masks points off.
+    /// The axes over which each operand contributes to the results that depend on it: those that it, or what its own result depends on,
+    /// varies over, those that are reduced, and those of guards that mask points of these.
+    fn axes_of_operands(&self, reduce: ReduceOp<'c, 'a>) -> Result<Vec<Axes>, PassError<'c>> {
+        let all = self.operand_axes(reduce)?;
+        let values = reduce.values();
+        let needs = match reduce.kind() {
+            None if reduce.nth().is_none() => combiner::needs(walk::entry_block(reduce.op())?, values.len()),
+            _ => None,
+        };
+        let Some(needs) = needs else {
+            return Ok(vec![all; values.len()]);
+        };
+        let reduced = self.space.dims_reduced_by(reduce);
+        let uses = |guard: &[AffineExpr<'c>; 2], dim: usize| {
+            let mut sides = guard.iter();
+            sides.any(|side| side.is_function_of_dim(dim))
+        };
+        let masking = self.space.guards.iter();
+        let masking = masking.filter(|guard| reduced.iter().any(|dim| uses(guard, *dim)));
+        let of_guards = (0..self.space.dims.len())
+            .filter(|dim| masking.clone().any(|guard| uses(guard, *dim)))
+            .collect::<DimSet>();
+        let common = self.reduced_axes(reduce) | (self.placement.axes(&of_guards) & all);
+        let own = values
+            .iter()
+            .map(|value| Ok(common | self.axes_of(*value)?))
+            .collect::<Result<Vec<_>, PassError<'c>>>()?;
+        let closed = combiner::closed(needs);
+        let joined = closed
+            .iter()
+            .map(|needed| needed.iter().fold(0, |axes, position| axes | own[*position]));
+        Ok(joined.collect())
+    }
+
+    /// The axes that an operand of a reduction varies over: fewer than the kernel says where it is a value of a tuple.
+    fn axes_of(&self, value: Value<'c, 'a>) -> Result<Axes, PassError<'c>> {
+        let of_tuple = definition(value).and_then(ReduceOp::from_op);
+        let Some(reduce) = of_tuple.filter(|reduce| reduce.values().len() > 1) else {
+            return Ok(self.placement.axes(&self.space.dims_of(value)));
+        };
+        let reduced = self.reduced_axes(reduce);
+        let own = self.axes_of_operands(reduce)?;
+        let all = own.iter().fold(0, |all, axes| all | axes);
+        let position = reduce.results().iter().position(|result| *result == value);
+        // Threads combine whole tuples, as does what follows a loop.
+        let is_within_thread =
+            reduced & !self.placement.register_axes() == 0 && !self.ranges_over_loop(reduce);
+        let axes = match is_within_thread {
+            true => position.and_then(|position| own.get(position).copied()),
+            false => Some(all),
+        };
+        Ok(axes.unwrap_or(all) & !reduced)
+    }
+
+    /// All tiles over the union of their axes.
+    fn widen_all(
+        &self,
+        reduce: ReduceOp<'c, 'a>,
+        tiles: Vec<Value<'c, 'a>>,
+        axes: &mut [Axes],
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let all = axes.iter().fold(0, |all, axes| all | axes);
+        let values = reduce.values();
+        let tiles = tiles.into_iter().zip(&values).zip(&*axes);
+        let widened = tiles
+            .map(|((tile, value), from)| self.tiles.widen(&self.b, tile, value.r#type(), *from, all))
+            .collect();
+        axes.fill(all);
+        widened
+    }
+
+    /// The operands over their `axes`, with the identity where a guard masks points off.
     fn contributions(
         &mut self,
         reduce: ReduceOp<'c, 'a>,
-        axes: Axes,
+        axes: &[Axes],
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         let reduced = self.space.dims_reduced_by(reduce);
-        let values = reduce.values().into_iter().enumerate();
+        let values = reduce.values().into_iter().zip(axes.to_vec()).enumerate();
         values
-            .map(|(position, value)| {
+            .map(|(position, (value, axes))| {
                 let operand = self.value(value)?;
                 let wide = Translated {
                     value: self.widen(operand, axes)?,
@@ -184,30 +272,79 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .collect()
     }
 
-    /// Reduces over the axes in `over`, from the highest down. Without axes left the tiles are of rank 0.
+    /// Reduces over the axes in `over`, from the highest down. Without axes left the tiles are of rank 0. Values that vary over fewer axes than
+    /// others are reduced by themselves, as what they depend on varies over no more.
     fn reduce_axes(
         &mut self,
         reduce: ReduceOp<'c, 'a>,
         mut tiles: Vec<Value<'c, 'a>>,
-        axes: &mut Axes,
+        axes: &mut [Axes],
         over: Axes,
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         for dim in (0..self.placement.tile_shape().len())
             .rev()
             .filter(|dim| over >> dim & 1 == 1)
         {
-            let axis = Tiles::position(*axes, dim) as i64;
-            *axes &= !(1 << dim);
-            let types = reduce
-                .values()
-                .iter()
-                .map(|value| self.tiles.tile(value.r#type(), *axes))
-                .collect::<Result<Vec<_>, _>>()?;
-            let combiner = self.combiner(reduce)?;
-            let step = TileReduceOp::build(self.b.location(), &tiles, axis, &types, combiner)?;
-            tiles = self.b.insert(step).results().map(Into::into).collect();
+            let before = tiles.clone();
+            for width in axes.iter().copied().collect::<BTreeSet<_>>() {
+                let group = (0..tiles.len()).filter(|position| axes[*position] == width);
+                let group = group.collect::<Vec<_>>();
+                let reduced = self.reduce_axis(reduce, &before, axes, &group, dim)?;
+                for (position, tile) in group.into_iter().zip(reduced) {
+                    tiles[position] = tile;
+                }
+            }
+            axes.iter_mut().for_each(|axes| *axes &= !(1 << dim));
         }
         Ok(tiles)
+    }
+
+    /// What the values of a `group`, which vary over the same axes, are reduced to along the axis `dim`, together with those that they depend
+    /// on.
+    fn reduce_axis(
+        &self,
+        reduce: ReduceOp<'c, 'a>,
+        tiles: &[Value<'c, 'a>],
+        axes: &[Axes],
+        group: &[usize],
+        dim: usize,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let Some(width) = group.first().map(|position| axes[*position]) else {
+            return Ok(Vec::new());
+        };
+        let values = reduce.values();
+        let together = self.needed_by(reduce, group)?;
+        let left = width & !(1 << dim);
+        let mut operands = Vec::with_capacity(together.len());
+        let mut types = Vec::with_capacity(together.len());
+        for position in &together {
+            let element = values[*position].r#type();
+            operands.push(
+                self.tiles
+                    .widen(&self.b, tiles[*position], element, axes[*position], width)?,
+            );
+            types.push(self.tiles.tile(element, left)?);
+        }
+        let combiner = self.combiner(reduce, &together)?;
+        let axis = Tiles::position(width, dim) as i64;
+        let step = TileReduceOp::build(self.b.location(), &operands, axis, &types, combiner)?;
+        let step = self.b.insert(step);
+        let results = together.iter().zip(step.results());
+        let of_group = results.filter(|(position, _)| group.contains(position));
+        Ok(of_group.map(|(_, result)| result.into()).collect())
+    }
+
+    /// The positions in a tuple that the results at the positions `group` depend on, themselves included.
+    fn needed_by(&self, reduce: ReduceOp<'c, 'a>, group: &[usize]) -> Result<Vec<usize>, PassError<'c>> {
+        let count = reduce.values().len();
+        if group.len() == count || reduce.kind().is_some() {
+            return Ok(group.to_vec());
+        }
+        let needs = combiner::needs(walk::entry_block(reduce.op())?, count)
+            .ok_or_else(|| self.internal("expected a combiner of tuples"))?;
+        let closed = combiner::closed(needs);
+        let needed = group.iter().flat_map(|position| &closed[*position]).copied();
+        Ok(needed.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
     /// Tiles of rank 0 as scalars, where a reduction within each thread has left no axes; other tiles as they are.
@@ -215,9 +352,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         &self,
         reduce: ReduceOp<'c, 'a>,
         tiles: Vec<Value<'c, 'a>>,
-        axes: Axes,
+        axes: &[Axes],
     ) -> Vec<Value<'c, 'a>> {
-        if axes != 0 || self.reduced_axes(reduce) == 0 {
+        if self.reduced_axes(reduce) == 0 {
             return tiles;
         }
         let values = reduce.values();
@@ -225,7 +362,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         tiles
             .into_iter()
             .zip(elements)
-            .map(|(tile, element)| Tiles::unwrap(&self.b, tile, element, axes))
+            .zip(axes)
+            .map(|((tile, element), axes)| Tiles::unwrap(&self.b, tile, element, *axes))
             .collect()
     }
 
@@ -233,13 +371,13 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         &mut self,
         reduce: ReduceOp<'c, 'a>,
         tiles: &[Value<'c, 'a>],
-        axes: Axes,
+        axes: &[Axes],
     ) -> PassResult<'c> {
-        for (result, value) in reduce.results().into_iter().zip(tiles) {
+        for ((result, value), axes) in reduce.results().into_iter().zip(tiles).zip(axes) {
             let translated = Translated {
                 value: *value,
                 element: result.r#type(),
-                axes,
+                axes: *axes,
                 zero_outside: 0,
             };
             self.define(result, translated);
@@ -250,45 +388,54 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Two tuples of tiles over `axes` combined element by element.
+    /// Two tuples of tiles, each value over its `axes`, combined element by element.
     fn combine(
         &self,
         reduce: ReduceOp<'c, 'a>,
         lhs: &[Value<'c, 'a>],
         rhs: &[Value<'c, 'a>],
-        axes: Axes,
+        axes: &[Axes],
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let values = reduce.values();
+        let elements = values.iter().map(|value| value.r#type());
         if let Some(kind) = reduce.kind() {
-            let element = reduce
-                .values()
-                .first()
-                .map(|value| value.r#type())
-                .ok_or_else(|| self.internal("expected a value"))?;
-            return Ok(vec![self.combine_by(kind, element, lhs[0], rhs[0], axes)?]);
+            let element = values.first().map(|value| value.r#type());
+            let element = element.ok_or_else(|| self.internal("expected a value"))?;
+            return Ok(vec![self.combine_by(kind, element, lhs[0], rhs[0], axes[0])?]);
         }
         let source = walk::entry_block(reduce.op())?;
-        combiner::inline_over(&self.b, source, &[lhs, rhs].concat(), &mut |b, op, operands| {
-            let types = op
-                .results()
-                .map(|result| self.tiles.ty(result.r#type(), axes))
-                .collect::<Result<Vec<_>, _>>()?;
-            if op.operand_count() > 0 || axes == 0 {
-                return Ok(b
-                    .rebuild(op, operands, &types)
+        let mut widths = [lhs, rhs]
+            .iter()
+            .flat_map(|side| side.iter().zip(axes))
+            .map(|(value, axes)| (key(*value), *axes))
+            .collect::<HashMap<_, _>>();
+        let combined: Result<_, PassError<'c>> =
+            combiner::inline_over(&self.b, source, &[lhs, rhs].concat(), &mut |b, op, operands| {
+                // A constant of the combiner's own varies over nothing.
+                let of = |operand: &Value<'c, 'a>| widths.get(&key(*operand)).copied().unwrap_or(0);
+                let width = operands.iter().fold(0, |width, operand| width | of(operand));
+                let elements = op.operands().map(|operand| operand.r#type());
+                let widened = operands
+                    .iter()
+                    .zip(elements)
+                    .map(|(operand, element)| self.tiles.widen(b, *operand, element, of(operand), width))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let types = op
                     .results()
-                    .map(Into::into)
-                    .collect());
-            }
-            // A constant of the combiner's own, the same for every element.
-            let elements = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
-            let scalars = b.rebuild(op, operands, &elements);
-            Ok(scalars
-                .results()
-                .zip(types)
-                .map(|(scalar, ty)| b.value("tensor.splat", &[scalar.into()], ty))
-                .collect())
-        })
-        .map_err(Into::into)
+                    .map(|result| self.tiles.ty(result.r#type(), width))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let rebuilt = b.rebuild(op, &widened, &types);
+                let results = rebuilt.results().map(Value::from).collect::<Vec<_>>();
+                widths.extend(results.iter().map(|result| (key(*result), width)));
+                Ok(results)
+            });
+        let combined = combined?.into_iter().zip(elements).zip(axes);
+        combined
+            .map(|((value, element), axes)| {
+                let from = widths.get(&key(value)).copied().unwrap_or(0);
+                self.tiles.widen(&self.b, value, element, from, *axes)
+            })
+            .collect()
     }
 
     /// Two tiles of `element` over `axes` combined element by element by a named combiner.
@@ -445,25 +592,36 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
-    /// A reduction's combiner as a region of `gl`.
-    fn combiner(&self, reduce: ReduceOp<'c, 'a>) -> Result<Region<'c>, PassError<'c>> {
+    /// A reduction's combiner as a region of `gl`, of the values at these positions of its tuples, which depend on no others.
+    fn combiner(&self, reduce: ReduceOp<'c, 'a>, positions: &[usize]) -> Result<Region<'c>, PassError<'c>> {
         let location = self.b.location();
         let values = reduce.values();
         if let (Some(kind), Some(value)) = (reduce.kind(), values.first()) {
             return self.named_combiner(kind, value.r#type());
         }
-        let arguments = values
+        let types = positions
             .iter()
-            .chain(&values)
-            .map(|value| (value.r#type(), location))
+            .map(|position| (values[*position].r#type(), location))
             .collect::<Vec<_>>();
         let region = Region::new();
-        let block = region.append_block(Block::new(&arguments));
+        let block = region.append_block(Block::new(&[&types[..], &types[..]].concat()));
         let b = Builder::at_end(block, location);
-        let arguments = (0..arguments.len())
-            .map(|index| block.argument(index).map(Value::from))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut arguments = Vec::with_capacity(2 * values.len());
+        for side in [0, positions.len()] {
+            for (position, value) in values.iter().enumerate() {
+                let of_block = positions.iter().position(|taken| *taken == position);
+                arguments.push(match of_block {
+                    Some(index) => block.argument(side + index)?.into(),
+                    // Nothing that is yielded depends on it.
+                    None => b.zero(value.r#type()),
+                });
+            }
+        }
         let yielded = combiner::inline(&b, walk::entry_block(reduce.op())?, &arguments)?;
+        let yielded = positions
+            .iter()
+            .map(|position| yielded[*position])
+            .collect::<Vec<_>>();
         b.op(YieldOp::NAME, &yielded, &[]);
         Ok(region)
     }
