@@ -27,6 +27,8 @@ pub(super) struct Exchange {
     pub(super) partials: u64,
     /// Points that a thread keeps.
     pub(super) kept: u64,
+    /// Whether a loop repeats it.
+    is_repeated: bool,
 }
 
 impl Exchange {
@@ -37,11 +39,13 @@ impl Exchange {
 }
 
 /// Whether a CTA has shared memory, and each thread registers, for the partial results of a mapping. Reductions that wait for each other
-/// share memory, and others need theirs at once, as do all those that cross the CTAs of a cluster.
+/// share memory, but for those that a loop repeats, whose memory is live throughout the loop. Others need theirs at once, as do all those that
+/// cross the CTAs of a cluster. What is allocated in a partition is live as long as all partitions, so that there the loop over whole steps and
+/// the one over the last steps share nothing either.
 pub fn fit(facts: &Facts, mapping: &Mapping, target: &Target) -> bool {
     let mut depths = Vec::<usize>::new();
     let mut by_depth = Vec::new();
-    let mut of_clusters = 0;
+    let (mut of_clusters, mut of_loops) = (0, 0);
     for reduction in &facts.reductions {
         let before = reduction.waits_for.iter().filter_map(|other| depths.get(*other));
         let depth = before.max().map_or(0, |depth| depth + 1);
@@ -51,12 +55,18 @@ pub fn fit(facts: &Facts, mapping: &Mapping, target: &Target) -> bool {
         if exchange.of_thread() > MOST_REGISTERS as u64 {
             return false;
         }
-        by_depth[depth] += exchange.bytes;
+        match exchange.is_repeated {
+            true => of_loops += exchange.bytes,
+            false => by_depth[depth] += exchange.bytes,
+        }
         let exchange = between_ctas(reduction, mapping);
         if exchange.of_thread() > MOST_REGISTERS as u64 {
             return false;
         }
         of_clusters += exchange.bytes;
+    }
+    if mapping.producer_warps > 0 {
+        of_loops *= 2;
     }
     let scans = facts.scans.iter().map(|scan| of_scan(scan, mapping));
     let scans = scans.collect::<Vec<_>>();
@@ -64,6 +74,7 @@ pub fn fit(facts: &Facts, mapping: &Mapping, target: &Target) -> bool {
     let largest = by_depth
         .into_iter()
         .chain(scans.iter().map(|scan| scan.bytes))
+        .chain([of_loops])
         .max();
     // All of them are unrolled, and combined in order.
     let is_short = scans
@@ -97,8 +108,14 @@ fn of_level(reduction: &Reduction, level: Level, mapping: &Mapping) -> Exchange 
     let is_looped = |factors: &Vec<Factor>| factors.iter().any(|factor| factor.level == Level::Loop);
     let dims = mapping.spread.iter().zip(&reduction.over);
     let is_repeated = dims.clone().any(|(factors, over)| !over && is_looped(factors));
-    let partials = product(dims, true, level);
-    exchange(&reduction.over, partials, reduction.bytes, is_repeated, mapping)
+    let partials = product(dims.clone(), true, level);
+    // What warps exchange before the CTAs of a cluster do has room for the points of all these CTAs.
+    let parts = match level {
+        Level::Warp => product(dims, true, Level::Cluster),
+        _ => 1,
+    };
+    let bytes = parts * reduction.bytes;
+    exchange(&reduction.over, partials, bytes, is_repeated, mapping)
 }
 
 /// What warps exchange for a scan.
@@ -138,6 +155,7 @@ fn exchange(over: &[bool], partials: u64, bytes: u64, is_repeated: bool, mapping
             bytes: 0,
             partials: 0,
             kept: kept_by_thread,
+            is_repeated,
         };
     }
     let kept = dims.filter(|(_, over)| !**over);
@@ -147,6 +165,7 @@ fn exchange(over: &[bool], partials: u64, bytes: u64, is_repeated: bool, mapping
         bytes: times * kept.product::<u64>() * partials * bytes,
         partials,
         kept: kept_by_thread,
+        is_repeated,
     }
 }
 
@@ -218,6 +237,48 @@ mod tests {
         assert!(fits(sum, "f32", [1, 32, 32], 512, small));
         assert!(!fits(sum, "f32", [1, 32, 32], 1024, small));
         assert!(fits(sum, "f32", [1, 32, 32], 1024, &SM_90A));
+    }
+
+    /// Whether variances of 16 rows fit under a mapping with eight warps along the rows, and tiles of 1024 columns at `level`.
+    fn variances_fit(level: Level, ctas: i64, target: &Target) -> bool {
+        let text = "norm.kernel @k(%x: memref<16x?xf32>, %y: memref<?xf32>) space(%m = 16, %n = dim(%x, 1)) {
+               %0 = norm.read %x[%m, %n] : memref<16x?xf32>
+               %1 = norm.reduce add %0 over(%m) : f32
+               %2 = arith.subf %0, %1 : f32
+               %3 = arith.mulf %2, %2 : f32
+               %4 = norm.reduce add %3 over(%m) : f32
+               norm.write %4, %y[%n] : memref<?xf32>
+             }";
+        let rows = [
+            Factor::new(Level::Register, 2),
+            Factor::new(Level::Cluster, ctas),
+            Factor::new(Level::Warp, 8),
+        ];
+        let columns = [
+            Factor::rest(level),
+            Factor::new(Level::Warp, 4),
+            Factor::new(Level::Lane, 32),
+            Factor::new(Level::Vector, 8),
+        ];
+        let rows = rows.into_iter().filter(|factor| factor.size != Some(1));
+        let mapping = Mapping::new(vec![rows.collect(), columns.to_vec()]);
+        in_first_kernel(text, |space| Some(fit(&Facts::of(space).ok()?, &mapping, target))).unwrap()
+    }
+
+    #[test]
+    fn exchanges_of_a_loop_share_no_memory() {
+        let small = Target::parse("sm_89").unwrap();
+        assert!(variances_fit(Level::Grid, 1, small));
+        // Each of the two takes 64 KB, for two steps.
+        assert!(!variances_fit(Level::Loop, 1, small));
+        assert!(variances_fit(Level::Loop, 1, &SM_90A));
+    }
+
+    #[test]
+    fn warps_of_a_cluster_have_room_for_the_points_of_all_its_ctas() {
+        // Eight warps of eight CTAs leave 256 KB for 1024 columns.
+        assert!(variances_fit(Level::Grid, 4, &SM_90A));
+        assert!(!variances_fit(Level::Grid, 8, &SM_90A));
     }
 
     #[test]
