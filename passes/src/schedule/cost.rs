@@ -111,7 +111,7 @@ const fn term_of_sectors(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> T
 }
 
 /// The terms that are shares of the copy's time.
-const TERMS: [Term; 25] = [
+const TERMS: [Term; 26] = [
     term("loads in flight", latency::loads_in_flight).of_throughput(),
     term("loads in a row", latency::loads_in_a_row).of_throughput(),
     term("stores between loads", latency::stores_between_loads).of_throughput(),
@@ -125,6 +125,7 @@ const TERMS: [Term; 25] = [
     term("shared barriers", waiting::shared_barriers),
     term("partial results", partial_results::partial_results),
     term("waves", launches::waves).of_throughput(),
+    term("uneven parts", launches::uneven_parts),
     term("CTA launches", launches::cta_launches).of_throughput(),
     term("dead lanes", accesses::dead_lanes),
     term_of_sectors("narrow accesses", accesses::narrow_accesses),

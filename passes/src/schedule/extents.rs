@@ -18,16 +18,16 @@ const LEAST_BYTES: f64 = (1u64 << 24) as f64;
 const NOMINAL_ROW: u64 = 4096;
 /// The extent assumed for a dim that is reduced and not used again, such as the rows over which columns are summed.
 const NOMINAL_WALK: u64 = 32768;
-/// The largest number of kept points with which a reduced dim of dynamic extent, along which results are broadcast again, may
-/// be the whole tensor rather than a row: the scale of all elements. So few CTAs leave most SMs idle if it is long.
+/// The largest number of kept points with which a reduced dim of dynamic extent may be the whole tensor rather than a row, such as for the sum or
+/// the scale of all elements. So few CTAs leave most SMs idle if it is long.
 const FEW_ROWS: u64 = 32;
 /// A larger upper bound comes from a type or an address space, and says nothing about what is usual.
 const LARGEST_BOUND: u64 = 1 << 31;
 
 /// Returns the dims of a space. Of several kept dims of dynamic extents, the first has the extent `open`, and the others have one point,
-/// or [`NOMINAL_ROW`] where an access is contiguous along them; where there is none and at most [`FEW_ROWS`] points are kept, the first reduced dim along which results are
-/// broadcast again has it. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`]. If `carrier` names such a dim, it
-/// has the extent in the place of the first.
+/// or [`NOMINAL_ROW`] where an access is contiguous along them; where there is none and at most [`FEW_ROWS`] points are kept, the first reduced
+/// dim has it. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`]. If `carrier` names such a dim, it has the extent in the
+/// place of the first.
 ///
 /// # Errors
 ///
@@ -155,8 +155,7 @@ impl Extents {
             .map(|dim| self.known[dim].unwrap_or(u64::MAX))
             .fold(1, u64::saturating_mul);
         let is_long = |dim: &usize| {
-            let is_revisited = self.is_revisited[*dim] && !self.whole.contains(dim);
-            let is_row = self.usages[*dim] == Use::Reduced && is_revisited;
+            let is_row = self.usages[*dim] == Use::Reduced && !self.whole.contains(dim);
             kept <= FEW_ROWS && is_row && self.known[*dim].is_none() && self.most[*dim].is_none()
         };
         dims.into_iter().find(is_long)

@@ -324,4 +324,31 @@ mod tests {
             facts.accesses.reverse();
         }
     }
+
+    /// A reduction of tuples does as much work as its combiner has ops, constants aside.
+    #[test]
+    fn the_ops_of_a_combiner_count() {
+        let work = |reduce: &str| {
+            let text = format!(
+                "norm.kernel @k(%x: memref<16x8xf32>, %y: memref<8xf32>) space(%m = 16, %n = 8) {{
+                   %0 = norm.read %x[%m, %n] : memref<16x8xf32>
+                   {reduce}
+                   norm.write %1, %y[%n] : memref<8xf32>
+                 }}"
+            );
+            in_first_kernel(&text, |space| Some(Facts::of(space).ok()?.work)).unwrap()
+        };
+        let one = work("%1 = norm.reduce add %0 over(%m) : f32");
+        let three = work(
+            "%1, %2 = norm.reduce %0, %0 over(%m) identity [0.0 : f32, 0.0 : f32] : f32, f32 combine {
+             ^bb0(%s0: f32, %c0: f32, %s1: f32, %c1: f32):
+               %sum = arith.addf %s0, %s1 : f32
+               %two = arith.constant 2.0 : f32
+               %twice = arith.mulf %c0, %two : f32
+               %count = arith.addf %twice, %c1 : f32
+               norm.yield %sum, %count : f32, f32
+             }",
+        );
+        assert_eq!(three - one, 2.0 * 16.0 * 8.0);
+    }
 }

@@ -131,9 +131,24 @@ impl<'f> Tiled<'f> {
             split.min(most).max(1)
         });
         let mut splits = if self.is_walk() { Vec::new() } else { vec![1] };
-        splits.extend(wanted);
+        for wanted in wanted {
+            splits.extend(self.equal_parts(dim, wanted));
+            splits.push(wanted);
+        }
         splits.dedup();
         splits
+    }
+
+    /// The most parts, of at least seven eighths of `wanted`, into which the splittable dim can be divided so that all take as many whole
+    /// steps. Batch statistics of 32768 rows of 4096 columns take 64.7 us in 32 parts, and 66.5 in 33, the last of whose steps has rows for one
+    /// part alone (docs/measurements/middle-axes.md). Walks, whose parts differ by a row, gain nothing.
+    fn equal_parts(&self, dim: usize, wanted: u64) -> Option<u64> {
+        let of_dim = &self.facts.dims[dim];
+        let is_whole = of_dim.is_known && of_dim.extent.is_multiple_of(self.tile[dim].points());
+        let steps = self.steps(dim);
+        let least = (wanted - wanted / 8).max(2);
+        let mut parts = (least..=wanted).rev();
+        parts.find(|parts| is_whole && !self.is_walk() && steps.is_multiple_of(*parts))
     }
 
     /// The factors of a dim, where the splittable one is split into so many parts.

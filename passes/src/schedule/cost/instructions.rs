@@ -101,9 +101,14 @@ fn merging_work(mapped: &Mapped<'_>) -> f64 {
             true => combinations_in_loops(mapped, reduction),
             false => 0.0,
         };
+        // Results of a thread whose partial results have as many elements share the weights.
+        let sharing = match reduction.weighs_by_count {
+            true => registers_of_results(mapped, reduction) as f64,
+            false => 1.0,
+        };
         let of_loop = match mapped.mapping.unroll_bytes > 0 && reduction.weighs_by_count {
             true => OPS_PER_UNROLLED_MERGE,
-            false => OPS_PER_MERGE,
+            false => OPS_PER_WEIGHTED_MERGE + (OPS_PER_MERGE - OPS_PER_WEIGHTED_MERGE) / sharing,
         };
         in_loops * of_loop + combinations_of_threads(mapped, reduction) * OPS_PER_MERGE
     });
@@ -157,9 +162,13 @@ fn further_results(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
 
 /// Returns the number of results of a reduction that a thread has, over all steps of the loops that they vary over.
 fn results_of_thread(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
+    registers_of_results(mapped, reduction) as f64 * rounds::steps(&mapped.dims, reduction)
+}
+
+/// The number of results of a reduction that a thread has at a time.
+fn registers_of_results(mapped: &Mapped<'_>, reduction: &Reduction) -> u64 {
     let kept = (0..mapped.dims.len()).filter(|dim| reduction.keeps[*dim]);
-    let results = kept.map(|dim| mapped.dims[dim].registers).product::<u64>();
-    results as f64 * rounds::steps(&mapped.dims, reduction)
+    kept.map(|dim| mapped.dims[dim].registers).product()
 }
 
 /// Ops that shift vectors out of the aligned words around them, once for the points of a thread that share them.

@@ -3,6 +3,7 @@
 use norma_dialects::norm::HandOut;
 
 use super::{
+    super::facts::{Access, Use},
     candidate::{Candidate, relative_bandwidth},
     mapped::Mapped,
     measured::*,
@@ -70,6 +71,7 @@ pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
         return 0.0;
     }
     let serial = match candidate.mapped.is_looped() {
+        true if sums_up_columns(&candidate.mapped) => SERIAL_LOADS_OF_SUMS,
         true => SERIAL_LOADS_IN_LOOP,
         false if candidate.mapped.facts.reductions.is_empty() => SERIAL_LOADS,
         false if reads_by_elements(&candidate.mapped) => SERIAL_LOADS_OF_ELEMENTS,
@@ -81,6 +83,12 @@ pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
         false => 0.0,
     };
     serial * candidate.mapped.further_loads() + ahead
+}
+
+/// Whether CTAs sum up what lies apart in memory, so that they end with their part of all rows, where sums along rows end with each row.
+fn sums_up_columns(mapped: &Mapped<'_>) -> bool {
+    let along = mapped.facts.lead().and_then(Access::contiguous);
+    mapped.sums_up() && along.is_some_and(|dim| mapped.facts.dims[dim].usage == Use::Kept)
 }
 
 /// Whether threads read what they wait for element by element.

@@ -4,7 +4,7 @@ use norma_dialects::norm::Level;
 use norma_targets::Target;
 
 use super::{
-    super::facts::{Facts, Reduction},
+    super::facts::{Facts, Reduction, Use},
     candidate::Candidate,
     measured::*,
 };
@@ -41,6 +41,20 @@ pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
     100.0 * IDLE_SMS * (candidate.room(1) / candidate.mapped.ctas() - 1.0).max(0.0)
 }
 
+/// Uneven parts: steps in which only some of the CTAs that share a reduced dim have points left, in per cent of a copy's time.
+pub(super) fn uneven_parts(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let dims = mapped.facts.dims.iter().zip(&mapped.dims);
+    let split = dims.filter(|(dim, spread)| {
+        dim.usage == Use::Reduced && dim.is_known && spread.is_looped && spread.ctas > 1
+    });
+    let longer = split.map(|(_, spread)| {
+        let covered = spread.steps() * (spread.tile * spread.ctas) as f64;
+        covered / spread.extent as f64 - 1.0
+    });
+    100.0 * longer.sum::<f64>()
+}
+
 /// A second kernel, which combines the partial results of a split, and a third, if results are broadcast along the split dim again,
 /// in microseconds; and, in per cent of a copy's time, the partial results, which are written and read again by as many SMs as
 /// there are points to combine them at.
@@ -66,7 +80,13 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
     let scratch = partials().map(result_bytes).sum::<f64>();
     let finishing = f64::from(candidate.target.part.sms).min(points_behind(candidate, &leaves_partials));
     let read_again = f64::from(candidate.target.part.sms) / finishing.max(1.0);
-    let comes_back = (0..mapped.dims.len()).any(|dim| mapped.facts.dims[dim].is_revisited && is_split(dim));
+    // Partial results that are merged with those that they wait for need no other pass, unless something is written along the dim.
+    let is_needed_again = |dim: usize| {
+        let mut writes = mapped.facts.accesses.iter().filter(|access| access.is_write);
+        let is_merged = mapped.mapping.merges_at(Level::Split);
+        mapped.facts.dims[dim].is_revisited && (!is_merged || writes.any(|write| write.uses[dim]))
+    };
+    let comes_back = (0..mapped.dims.len()).any(|dim| is_split(dim) && is_needed_again(dim));
     let kernels = if comes_back { 2.0 } else { 1.0 };
     let is_reduced = |dim: &usize| partials().any(|reduction| reduction.over[*dim]);
     let warps = (0..mapped.dims.len())

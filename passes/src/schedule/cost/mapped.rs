@@ -102,6 +102,14 @@ impl<'a> Mapped<'a> {
         self.dims.iter().any(|dim| dim.is_looped)
     }
 
+    /// Whether CTAs loop over what they reduce, and broadcast none of the results along it again.
+    pub(super) fn sums_up(&self) -> bool {
+        let dims = self.facts.dims.iter().zip(&self.dims);
+        let mut walked = dims.filter(|(_, spread)| spread.is_looped);
+        let comes_back = walked.any(|(dim, _)| dim.is_revisited);
+        self.is_looped() && !comes_back && !self.reduces_in_steps()
+    }
+
     /// The share of the points in live registers that lie within the dims.
     pub(super) fn live_lanes(&self) -> f64 {
         self.dims.iter().map(|dim| dim.live).product()

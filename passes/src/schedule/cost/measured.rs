@@ -40,6 +40,10 @@ pub const SERIAL_LOADS_OF_ELEMENTS: f64 = 0.34;
 /// Each further 16-byte load of a thread in a loop, while other CTAs are in another step. LayerNorm over 32768 columns, its row read
 /// three times: 3943 GB/s with 32 warps and one load, 3710 with 16 warps and two.
 pub const SERIAL_LOADS_IN_LOOP: f64 = 1.12;
+/// The same where a loop only sums up columns: a step waits for no other warp. Sums over 262144 rows of 200 bf16 take 27.4 us with eight loads,
+/// and 33.4 with four; over 32768 rows of 4096 both take 63. By the choices for 18 such kernels (docs/measurements/middle-axes.md). With it for
+/// sums along rows, those of 1024 columns would take 11.9 us rather than 9.3.
+pub const SERIAL_LOADS_OF_SUMS: f64 = 0.56;
 /// The loss of loops that load each step's tile a step ahead, in per cent: predicates, and moves of registers.
 pub const LOADS_AHEAD: f64 = 0.8;
 /// The further loss where an SM has fewer than `WARPS_AHEAD` warps of such loops, for as many again as it has. RMSNorm over 60000
@@ -394,6 +398,10 @@ pub const OPS_PER_SHIFT: f64 = 1.47;
 /// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects. Chosen so
 /// that LayerNorm over 40960 columns is merged as the fastest of those that were measured.
 pub const OPS_PER_MERGE: f64 = 16.0;
+/// Those of them that a further result of a thread takes which shares the weights: a step of eight rows of batch statistics takes a thread with
+/// eight columns 460 instructions of PTX, 16 of them divisions, where each column has weights of its own, and 380 with two divisions where they
+/// share one.
+pub const OPS_PER_WEIGHTED_MERGE: f64 = 8.0;
 /// Ops that combine two partial means in a loop of which all steps are unrolled, so that the means' weights are constants.
 pub const OPS_PER_UNROLLED_MERGE: f64 = 6.0;
 

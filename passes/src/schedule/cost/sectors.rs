@@ -72,10 +72,11 @@ impl SectorUse {
             }
             if let Some(points) = tile {
                 of_tile = points * held;
-                // CTAs that run at the same time are neighbours along the last dim that has several. Without loops they stay side
-                // by side, so that the next CTA continues the run.
+                // CTAs that run at the same time are neighbours along the last dim that has several, so that the next CTA continues the
+                // run. In loops they do not stay side by side for long: what they write of a line may leave L2 in parts, but what they
+                // read of one is still there.
                 is_run_on = held < along.extent
-                    && dims.iter().all(|dim| !dim.is_looped)
+                    && (!access.is_write || dims.iter().all(|dim| !dim.is_looped))
                     && dims[dim + 1..].iter().all(|dim| dim.ctas <= 1);
                 tile = (held == along.extent).then_some(of_tile);
             }

@@ -412,6 +412,24 @@ fn of_two_reductions(rows: u64, extent: u64) -> Facts {
 }
 
 #[test]
+fn a_dim_is_split_into_equal_parts_too() {
+    let parts = |rows| {
+        let all = candidates(&column_sum(rows, 4096), &SM_90A);
+        let columns = |mapping: &Mapping| mapping.spread[1].last() == Some(&Factor::new(Level::Vector, 8));
+        let of_rows = all.iter().filter(|mapping| columns(mapping));
+        of_rows
+            .filter_map(|mapping| match mapping.spread[0][..] {
+                [_, split, register, warp] if (register.size, warp.size) == (Some(8), Some(4)) => split.size,
+                _ => None,
+            })
+            .collect::<BTreeSet<_>>()
+    };
+    // Steps of 32 rows: 1024 of them are 32 for each of 32 parts.
+    assert!(parts(32768).is_superset(&BTreeSet::from([32, 33])));
+    assert!(!parts(32768 + 32).contains(&32));
+}
+
+#[test]
 fn rows_that_clusters_hold_are_merged_where_means_are_combined_and_reads_are_early() {
     let mut facts = of_two_reductions(1024, 1 << 15);
     let merged = |facts: &Facts| {

@@ -165,10 +165,7 @@ pub(super) fn longer(shares: &[f64], power: i32) -> f64 {
 /// warps wait for one another only at its end. The sweeps have such kernels only where reductions are merged.
 fn only_sums(candidate: &Candidate<'_>) -> bool {
     let mapped = &candidate.mapped;
-    let dims = mapped.facts.dims.iter().zip(&mapped.dims);
-    let mut walked = dims.filter(|(_, spread)| spread.is_looped);
-    let comes_back = walked.any(|(dim, _)| dim.is_revisited);
-    mapped.is_looped() && !comes_back && !mapped.reduces_in_steps() && !mapped.mapping.merges_at(Level::Loop)
+    mapped.sums_up() && !mapped.mapping.merges_at(Level::Loop)
 }
 
 /// The time that a CTA takes beyond moving its bytes, in microseconds.

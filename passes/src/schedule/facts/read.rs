@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use melior::{
     Error,
-    ir::{AffineExpr, OperationRef, Value, ValueLike, operation::OperationLike},
+    ir::{AffineExpr, OperationRef, RegionLike, Value, ValueLike, operation::OperationLike},
 };
 use norma_dialects::norm::{ReduceOp, ScanOp};
 use norma_targets::ACCESS_BYTES;
@@ -17,7 +17,7 @@ use crate::{
         positions::Positions,
         space::{self, DimSet, Space, is_write},
     },
-    mlir::types,
+    mlir::{types, walk},
     schedule::extents,
 };
 
@@ -44,7 +44,10 @@ impl Facts {
                 false => operands.iter().map(|dim| dims[*dim].extent as f64).product(),
             }
         };
-        let work = space.ops.iter().map(points).sum();
+        let mut work = 0.0;
+        for op in &space.ops {
+            work += points(op) * ops_at_a_point(*op)?;
+        }
         Ok(Self {
             dims,
             accesses,
@@ -54,6 +57,19 @@ impl Facts {
             work,
         })
     }
+}
+
+/// Ops that one op of a kernel stands for at each of its points: a reduction of tuples executes its combiner.
+fn ops_at_a_point(op: OperationRef<'_, '_>) -> Result<f64, Error> {
+    if ReduceOp::from_op(op).is_none_or(|reduce| reduce.kind().is_some()) {
+        return Ok(1.0);
+    }
+    let combiner = op.region(0)?.first_block();
+    let combiner = combiner.map(walk::in_block).unwrap_or_default();
+    let of_values = combiner
+        .iter()
+        .filter(|op| op.operand_count() > 0 && op.next_in_block().is_some());
+    Ok(of_values.count().max(1) as f64)
 }
 
 /// A kernel's program, with what is asked of it for each access and each reduction.

@@ -1,12 +1,12 @@
 //! Each term of the cost model alone: what makes it larger, and where it is zero.
 
 use norma_dialects::norm::{
-    CopyMechanism,
+    CachePlace, CopyMechanism,
     Level::{Cluster, Grid, Lane, Loop, Register, Split, Vector, Warp},
 };
 
 use super::{
-    super::measured::{BURSTS_OF_CLUSTER, BURSTS_OF_HELD_ROWS, IDLE_SMS},
+    super::measured::{BURSTS_OF_CLUSTER, BURSTS_OF_HELD_ROWS, IDLE_SMS, SERIAL_LOADS_OF_SUMS},
     *,
 };
 
@@ -483,13 +483,25 @@ fn what_one_request_does_not_use_of_its_sectors_is_partial_and_what_no_cta_uses_
 #[test]
 fn short_runs_lose_with_each_halving() {
     let runs = |lanes| {
+        let rows: &[_] = &[(Grid, 0), (Lane, 32 / lanes)];
+        let row: &[_] = &[(Loop, 0), (Lane, lanes), (Vector, 8)];
+        of("short runs", &rms_norm(16384, 1 << 16, 2), &[rows, row])
+    };
+    assert!(is_near(runs(32), 0.0));
+    assert!(runs(16) > 10.0);
+    assert!(runs(8) - runs(16) > 10.0);
+}
+
+#[test]
+fn loops_read_pieces_of_64_bytes_as_fast_where_the_next_cta_reads_on() {
+    let runs = |lanes| {
         let rows: &[_] = &[(Loop, 0), (Warp, 8), (Lane, 32 / lanes)];
         let columns: &[_] = &[(Grid, 0), (Lane, lanes), (Vector, 8)];
         of("short runs", &column_sum(32768, 4096), &[rows, columns])
     };
     assert!(is_near(runs(32), 0.0));
-    assert!(runs(16) > 10.0);
-    assert!(runs(8) - runs(16) > 10.0);
+    assert!((0.0..4.0).contains(&runs(4)), "{}", runs(4));
+    assert!(runs(2) > 20.0);
 }
 
 /// Reductions along rows hold the warps of a CTA in the same step, so that they access a row together.
@@ -677,6 +689,60 @@ fn a_split_takes_a_second_kernel_and_its_partial_results() {
     // Four bytes for each column and part, there and back.
     let scratch = |parts: f64| 100.0 * 2.0 * parts * 4.0 * 4096.0 / (32768.0 * 4096.0 * 2.0 + 4.0 * 4096.0);
     assert!((second(128) - second(64) - scratch(64.0)).abs() < 1e-6);
+}
+
+#[test]
+fn loads_in_a_row_cost_half_where_columns_are_summed_up() {
+    let rows: &[_] = &[(Loop, 0), (Register, 8), (Warp, 4)];
+    let columns: &[_] = &[(Grid, 0), (Lane, 32), (Vector, 8)];
+    let of_columns = of("loads in a row", &column_sum(32768, 4096), &[rows, columns]);
+    assert!(is_near(of_columns, 7.0 * SERIAL_LOADS_OF_SUMS), "{of_columns}");
+    let walked: &[_] = &[(Loop, 0), (Register, 8), (Warp, 8), (Lane, 32), (Vector, 8)];
+    let of_rows = of("loads in a row", &rms_norm(16384, 1 << 18, 2), &[ROW, walked]);
+    assert!(of_rows > 1.9 * of_columns, "{of_rows}");
+}
+
+/// Variances of columns need their rows a second time, unless partial results are merged; a normalization of them writes the rows too.
+#[test]
+fn a_split_takes_a_third_kernel_only_where_rows_are_needed_again() {
+    let kernels = |is_merged: bool, is_written: bool| {
+        let mut facts = column_sum(32768, 4096);
+        facts.dims[0].is_revisited = true;
+        let mut again = facts.accesses[0].clone();
+        again.is_write = true;
+        facts.accesses.extend(is_written.then_some(again));
+        let rows: &[_] = &[(Loop, 0), (Split, 64), (Warp, 8)];
+        let columns: &[_] = &[(Grid, 0), (Lane, 32), (Vector, 8)];
+        let loss = term("a second kernel", &facts, &[rows, columns], |mapping| {
+            mapping.keep = vec![CachePlace::L2];
+            if is_merged {
+                mapping.merge_reductions = vec![Split, Loop];
+            }
+        });
+        // As the bytes that are copied in the same time.
+        let (read, written) = facts.traffic();
+        loss * (read + written)
+    };
+    let (once, again) = (kernels(true, false), kernels(false, false));
+    let of_kernel = again - once;
+    assert!(of_kernel > 0.0);
+    let (merged, apart) = (kernels(true, true), kernels(false, true));
+    assert!((merged - apart).abs() < 0.01 * of_kernel);
+}
+
+#[test]
+fn parts_of_different_length_take_a_step_in_which_most_have_nothing() {
+    let uneven = |parts| {
+        let rows: &[_] = &[(Loop, 0), (Split, parts), (Register, 8), (Warp, 4)];
+        of(
+            "uneven parts",
+            &column_sum(32768, 4096),
+            &[rows, &[(Grid, 0), (Lane, 32), (Vector, 8)]],
+        )
+    };
+    assert!(is_near(uneven(32), 0.0));
+    // 32 steps of 33 tiles of 32 rows.
+    assert!(is_near(uneven(33), 100.0 * (32.0 * 33.0 * 32.0 / 32768.0 - 1.0)));
 }
 
 #[test]
