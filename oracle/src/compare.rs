@@ -42,7 +42,8 @@ pub struct Worst {
     pub expected: f64,
     /// The kernel's value.
     pub actual: f64,
-    /// The distance between `actual` and `expected` rounded to the output's type, in ulp of that type.
+    /// The distance between `actual` and `expected` rounded to the output's type, in ulp of that type; where it expects 0, in ulp at the
+    /// scale of what cancelled.
     pub ulps: f64,
     /// The kernel's error as a fraction of the tolerance; above 1 the element is wrong.
     pub part_of_tolerance: f64,
@@ -103,7 +104,10 @@ pub(crate) fn compare(
                     at: layout.coordinates(*place),
                     expected: verdict.expected,
                     actual: verdict.actual,
-                    ulps: verdict.distance / element.ulp(verdict.expected),
+                    ulps: match verdict.distance {
+                        0.0 => 0.0,
+                        distance => distance / element.ulp(verdict.magnitude),
+                    },
                     part_of_tolerance: verdict.part,
                 });
             }
@@ -119,6 +123,8 @@ struct Verdict {
     actual: f64,
     /// The distance between the stored value and the expected one rounded to the type.
     distance: f64,
+    /// The magnitude at whose ulp the distance is measured.
+    magnitude: f64,
     /// The error as a fraction of the tolerance; above 1 the element is wrong.
     part: f64,
     /// Whether every right kernel must produce exactly these bits.
@@ -142,6 +148,7 @@ fn judge(element: Element, bits: u64, expected: &Data, index: usize, ulps: f64) 
                 expected: expected as f64,
                 actual: actual as f64,
                 distance: distance as f64,
+                magnitude: expected as f64,
                 is_exact: slack == 0,
                 part: match (distance, slack) {
                     (0, _) => 0.0,
@@ -160,6 +167,10 @@ fn judge_float(element: Element, bits: u64, expected: Scaled, ulps: f64) -> Verd
         expected: oracle,
         actual,
         distance,
+        magnitude: match stored == 0.0 && expected.scale.is_finite() {
+            true => expected.scale,
+            false => oracle,
+        },
         part,
         is_exact: expected.is_exact(),
     };
@@ -205,6 +216,25 @@ mod tests {
         assert_eq!(judged(Element::F32, f64::NAN, 1.0), f64::INFINITY);
         assert_eq!(judged(Element::F32, f64::NAN, f64::NAN), 0.0);
         assert_eq!(judged(Element::F32, f64::INFINITY, f64::INFINITY), 0.0);
+    }
+
+    #[test]
+    fn where_terms_cancel_to_0_distances_are_in_ulp_of_the_terms() {
+        let ulp = Element::F32.ulp(1.0);
+        let expected = Data::Float {
+            values: vec![0.0],
+            scales: vec![1.0],
+        };
+        let verdict = judge(
+            Element::F32,
+            Element::F32.encode_float(2.0 * ulp),
+            &expected,
+            0,
+            4.0,
+        )
+        .unwrap();
+        assert_eq!((verdict.distance, verdict.magnitude), (2.0 * ulp, 1.0));
+        assert!((0.4..0.6).contains(&verdict.part), "{}", verdict.part);
     }
 
     #[test]

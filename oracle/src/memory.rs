@@ -9,7 +9,7 @@ use norma_bundle::Element;
 use norma_bundle::manifest::Tensor;
 
 use crate::fill::{Fill, Random, generate};
-use crate::problem::Problem;
+use crate::problem::{BindError, Problem};
 use crate::program::grid::offsets;
 
 /// Bytes before and after each tensor that no kernel may write. A multiple of every alignment a manifest asks for.
@@ -63,6 +63,35 @@ impl Image {
         let (front, back) = (&self.0[..GUARD], &self.0[self.0.len() - GUARD..]);
         front.iter().chain(back).all(|byte| *byte == POISON)
     }
+}
+
+/// Checks that this machine can hold the images of a run of `problem`, before memory is filled: with `verifies`, the inputs before and
+/// after it and the outputs of two runs; otherwise the inputs, and the largest of them again while it is generated.
+///
+/// # Errors
+/// They need more memory than the system gives.
+pub fn check_room(problem: &Problem<'_>, verifies: bool) -> Result<(), BindError> {
+    let function = problem.function;
+    let bytes = |tensor: &Tensor| problem.span_bytes(tensor);
+    let total = |tensors: &[Tensor]| tensors.iter().map(bytes).fold(0, usize::saturating_add);
+    let inputs = total(&function.inputs);
+    let needed = match verifies {
+        true => inputs.saturating_add(total(&function.outputs)).saturating_mul(2),
+        false => inputs.saturating_add(function.inputs.iter().map(bytes).max().unwrap_or(0)),
+    };
+    // The reservation is given back untouched: it takes neither time nor memory.
+    if Vec::<u8>::new().try_reserve_exact(needed).is_ok() {
+        return Ok(());
+    }
+    let sizes: Vec<String> = function
+        .tensors()
+        .map(|tensor| format!("'{}' of {} bytes", tensor.name, bytes(tensor)))
+        .collect();
+    Err(BindError::Request(format!(
+        "expected the tensors of '{}', with the copies that a run makes, to fit in the memory of this machine, got {needed} bytes, for {}",
+        function.name,
+        sizes.join(", ")
+    )))
 }
 
 /// The filled inputs of `problem`; a seed always gives the same bytes.

@@ -73,8 +73,9 @@ impl<'a> Problem<'a> {
         let least = least.into_iter().map(|(name, size)| (name.to_owned(), size));
         sizes.extend(least.collect::<Vec<_>>());
         if let Some(name) = size_symbols.iter().find(|name| !sizes.contains_key(**name)) {
+            let bound = bound_of(function, name).unwrap_or_default();
             let message = format!(
-                "'{}' leaves size '{name}' open: pass --size {name}=N",
+                "'{}' leaves size '{name}' open{bound}: pass --size {name}=N",
                 function.name
             );
             return Err(BindError::Request(message));
@@ -160,6 +161,20 @@ impl<'a> Problem<'a> {
     }
 }
 
+/// What the kernels expect of an open size by other sizes, for messages: a size that follows from them has a name that they do not explain.
+fn bound_of(function: &Function, size: &str) -> Option<String> {
+    let mut bounds = function.tensors().flat_map(|tensor| {
+        let extents = tensor.shape.iter().zip(&tensor.shape_minimums).enumerate();
+        extents.map(|(dim, (extent, minimum))| (&tensor.name, dim, extent, minimum))
+    });
+    let (tensor, dim, _, minimum) = bounds.find(|(_, _, extent, minimum)| {
+        matches!(extent, Expression::Symbol(name) if name == size) && !minimum.symbols().is_empty()
+    })?;
+    Some(format!(
+        ", which is extent {dim} of '{tensor}' and at least {minimum}"
+    ))
+}
+
 /// A function's 64-bit scalars, as `scalars` sets them or by default.
 fn numbers_of(
     function: &Function,
@@ -172,7 +187,7 @@ fn numbers_of(
             Ok((name.to_owned(), *value as i64))
         }
         Some(value) => Err(BindError::Request(format!(
-            "expected scalar '{name}' to be an integer, got {value}"
+            "expected scalar '{name}' to be an integer between -2^53 and 2^53, both exclusive, got {value}"
         ))),
     };
     function.numbers().into_iter().map(number).collect()
@@ -320,6 +335,7 @@ mod tests {
     use super::*;
     use norma_bundle::Manifest;
     use norma_bundle::condition::{Condition, Relation};
+    use norma_bundle::manifest::{Argument, ScalarType, ScalarValue};
 
     fn rms_norm() -> Manifest {
         serde_json::from_str(include_str!("../../bundle/testdata/rms_norm.json")).unwrap()
@@ -377,6 +393,46 @@ mod tests {
         assert_eq!(
             problem(9).unwrap_err().to_string(),
             "expected dim(x, 0) >= 10, got 9"
+        );
+    }
+
+    #[test]
+    fn an_open_size_is_explained_by_those_that_it_depends_on() {
+        let mut manifest = rms_norm();
+        let input = &mut manifest.functions[0].inputs[0];
+        input.shape[1] = Expression::symbol("m1");
+        input.shape_minimums = vec![
+            Expression::Integer(0),
+            Expression::parse("ceildiv(m, 16)").unwrap(),
+        ];
+        let sizes = settings(&[("m", 3)]);
+        let problem = Problem::new(&manifest.functions[0], sizes, BTreeMap::new(), BTreeMap::new());
+        assert_eq!(
+            problem.unwrap_err().to_string(),
+            "'rms_norm' leaves size 'm1' open, which is extent 1 of 'x' and at least ceildiv(m, 16): pass --size m1=N"
+        );
+    }
+
+    #[test]
+    fn scalars_that_f64_does_not_hold_are_refused() {
+        let mut manifest = rms_norm();
+        let arguments = manifest.functions[0].kernels[0].args.iter_mut();
+        for argument in arguments {
+            if let Argument::Scalar { scalar, value, .. } = argument {
+                *scalar = ScalarType::I64;
+                *value = ScalarValue::Expression(Expression::Integer(1));
+            }
+        }
+        let problem = |eps| {
+            let (sizes, scalars) = (settings(&[("m", 3)]), BTreeMap::from([("eps".to_owned(), eps)]));
+            Problem::new(&manifest.functions[0], sizes, BTreeMap::new(), scalars)
+                .map(|problem| problem.numbers)
+        };
+        let most = MOST_EXACT - 1.0;
+        assert_eq!(problem(-most), Ok(settings(&[("eps", -9_007_199_254_740_991)])));
+        assert_eq!(
+            problem(9_007_199_254_740_993_i64 as f64).unwrap_err().to_string(),
+            "expected scalar 'eps' to be an integer between -2^53 and 2^53, both exclusive, got 9007199254740992"
         );
     }
 

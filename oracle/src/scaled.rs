@@ -14,6 +14,9 @@ use norma_bundle::Element;
 /// The scale of a value that the program leaves open: poison, or a result that depends on poison.
 pub const UNDEFINED: f64 = -1.0;
 
+/// How many ulp of f32 a factor is taken to be off at most, where the product of two errors is what remains of a product.
+const FACTOR_ULPS: f64 = 256.0;
+
 /// A value in f64 and its scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled {
@@ -45,6 +48,20 @@ impl Scaled {
     /// Whether the program leaves the value open.
     pub fn is_undefined(self) -> bool {
         self.scale < 0.0
+    }
+
+    /// A product or a quotient, given the scale that it has from its operands. One below the normal numbers of f32 is rounded to multiples
+    /// of the least subnormal, as if it were the least normal number: later steps may magnify that error.
+    fn rounded(value: f64, scale: f64) -> Scaled {
+        let least_normal = f64::from(f32::MIN_POSITIVE);
+        let magnitude = match value {
+            0.0 => 0.0,
+            _ => value.abs().max(least_normal),
+        };
+        Scaled {
+            value,
+            scale: magnitude.max(scale),
+        }
     }
 
     /// Raises the scale to at least the value's own magnitude, for an operand that is itself rounded on the way.
@@ -85,10 +102,16 @@ impl Scaled {
         }
     }
 
-    /// The square root.
+    /// The square root. Close to 0 its slope says nothing: an operand that is off by d has a root that is off by sqrt(d) at most. The
+    /// bound holds for f64, and so for f32 too.
     pub fn sqrt(self) -> Scaled {
         let root = self.value.sqrt();
-        self.through(root, 0.5 / root)
+        let by_slope = 0.5 / root * self.scale;
+        let most = (self.scale / Element::F64.ulp(1.0)).sqrt();
+        Scaled {
+            value: root,
+            scale: root.max(by_slope.min(most)),
+        }
     }
 
     /// `1 / sqrt(self)`.
@@ -132,16 +155,16 @@ impl Scaled {
     }
 
     /// IEEE 754-2019 maximum: NaN if either is NaN, and +0 above -0. Whichever operand is the larger in a kernel, the result
-    /// errs by no more than the two do.
+    /// errs by no more than the two do; -Inf, such as a masked logit, is -Inf in every kernel, and so the other operand is the larger.
     pub fn maximum(self, other: Scaled) -> Scaled {
         if self.value.is_nan() || other.value.is_nan() {
             return Scaled::exact(f64::NAN);
         }
         let wins = self.value > other.value || (self.value == other.value && self.value.is_sign_positive());
-        let winner = if wins { self } else { other };
-        Scaled {
-            scale: self.scale.max(other.scale),
-            ..winner
+        let (winner, loser) = if wins { (self, other) } else { (other, self) };
+        match loser.value == f64::NEG_INFINITY {
+            true => winner,
+            false => winner.at_least(loser.scale),
         }
     }
 
@@ -219,14 +242,12 @@ impl Sub for Scaled {
 impl Mul for Scaled {
     type Output = Scaled;
 
-    /// Each factor's error is scaled by the other factor. The errors add, because those of a square are the same error twice.
+    /// Each factor's error is scaled by the other factor. The errors add, because those of a square are the same error twice. Where
+    /// both factors cancelled, as the deviations of equal numbers from their mean do, the product of the errors remains.
     fn mul(self, other: Scaled) -> Scaled {
-        let value = self.value * other.value;
         let by_both = self.scale * other.value.abs() + self.value.abs() * other.scale;
-        Scaled {
-            value,
-            scale: value.abs().max(by_both),
-        }
+        let of_errors = self.scale * other.scale * (FACTOR_ULPS * Element::F32.ulp(1.0));
+        Scaled::rounded(self.value * other.value, by_both.max(of_errors))
     }
 }
 
@@ -238,10 +259,7 @@ impl Div for Scaled {
         let value = self.value / other.value;
         let divisor = other.value.abs();
         let by_both = self.scale / divisor + value.abs() * other.scale / divisor;
-        Scaled {
-            value,
-            scale: value.abs().max(by_both),
-        }
+        Scaled::rounded(value, by_both)
     }
 }
 
@@ -281,6 +299,41 @@ mod tests {
             scaled(0.5, 8.0).multiply_add(Scaled::exact(4.0), Scaled::exact(-2.0)),
             scaled(0.0, 32.0)
         );
+    }
+
+    #[test]
+    fn a_masked_operand_of_a_maximum_adds_no_error() {
+        let masked = Scaled::exact(f64::NEG_INFINITY) + Scaled::exact(0.5);
+        assert_eq!(masked.scale, f64::INFINITY);
+        let logit = scaled(1.5, 8.0);
+        assert_eq!((logit.maximum(masked), masked.maximum(logit)), (logit, logit));
+        assert_eq!(masked.maximum(masked).value, f64::NEG_INFINITY);
+        // An infinite minimum is not what is masked.
+        assert_eq!((-logit).minimum(-masked), -logit);
+        assert_eq!(logit.maximum(scaled(1.0, 9.0)), scaled(1.5, 9.0));
+    }
+
+    #[test]
+    fn squares_of_what_cancelled_may_be_off() {
+        // The mean of ones is off by some ulp, and the squares of deviations from it are no exact zeros.
+        let deviation = scaled(1.0, 1.0) - Scaled::exact(1.0);
+        let square = deviation * deviation;
+        let off = 3.0 * Element::F32.ulp(1.0);
+        assert!(square.slack(4.0, Element::F32) > off * off && !square.is_exact());
+        assert!(square.sqrt().slack(4.0, Element::F32) > off);
+        // An exact zero makes an exact zero.
+        assert!((deviation * Scaled::exact(0.0)).is_exact());
+    }
+
+    #[test]
+    fn roots_of_squares_below_the_least_number_may_be_0() {
+        let number = Scaled::exact(1e-30);
+        let length = (number * number).sqrt();
+        assert!(length.slack(4.0, Element::F32) > 1e-30);
+        assert!(length.slack(4.0, Element::F32) < 1e-15);
+        let normal = Scaled::exact(1e-15);
+        assert!((normal * normal).sqrt().slack(4.0, Element::F32) < 1e-20);
+        assert!(Scaled::exact(0.0).sqrt().is_exact());
     }
 
     #[test]

@@ -23,7 +23,7 @@
 // RUN: not norma-sim %s --function part --size m=3 --scalar from=-1 2>&1 | FileCheck %s --check-prefix=BEFORE
 // BEFORE: expected from >= 0, got -1
 // RUN: not norma-sim %s --function part --size m=3 --scalar from=0.5 2>&1 | FileCheck %s --check-prefix=FRACTION
-// FRACTION: expected scalar 'from' to be an integer, got 0.5
+// FRACTION: expected scalar 'from' to be an integer between -2^53 and 2^53, both exclusive, got 0.5
 // RUN: not norma-sim %s --function head --size m=3 --scalar head=3 2>&1 | FileCheck %s --check-prefix=PAST
 // PAST: expected 1536 >= head*512 + 512, got 2048
 // RUN: not norma-sim %s --function cache --size m=7 --size n=3 --scalar at=5 2>&1 | FileCheck %s --check-prefix=CACHE

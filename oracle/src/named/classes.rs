@@ -1,5 +1,7 @@
 //! The shared part of the cross-entropy loss and its gradient: logits of classes, and the label of each row.
 
+use norma_bundle::Element;
+
 use super::Call;
 use super::logits::{Exponentials, exponentials, softcapped};
 use super::rows::{Operand, Rows};
@@ -105,6 +107,15 @@ impl<'a> Classes<'a> {
         }
     }
 
+    /// Whether a result of the row takes the difference of two infinities in some kernels: an infinite weight is a factor of a sum whose
+    /// terms a kernel may multiply one by one.
+    fn is_open(&self, row: &Row, label: usize) -> bool {
+        match self.smoothing {
+            0.0 => row.weights[label].value.is_infinite(),
+            _ => row.weights.iter().any(|weight| weight.value.is_infinite()),
+        }
+    }
+
     /// The loss of a row.
     pub fn loss(&self, row: &Row) -> Scaled {
         let label = match row.label {
@@ -115,7 +126,14 @@ impl<'a> Classes<'a> {
         let log = row.exponentials.sum.ln();
         // lse - s_c, which is NaN where the largest logit is infinite.
         let losses = row.exponentials.distances.iter().map(|distance| log - *distance);
+        let losses: Vec<Scaled> = losses.collect();
+        // Without smoothing an infinite weight has one factor, of which a kernel may not have the sign where it is close to 0.
+        let is_signed = losses[label].value.abs() > losses[label].slack(self.ulps(), Element::F32);
+        if self.is_open(row, label) && (self.smoothing != 0.0 || !is_signed) {
+            return Scaled::undefined();
+        }
         let losses: Vec<Scaled> = losses
+            .into_iter()
             .zip(&row.weights)
             .map(|(loss, weight)| loss * *weight)
             .collect();
@@ -150,6 +168,9 @@ impl<'a> Classes<'a> {
             Label::NoClass => return vec![Scaled::exact(f64::NAN); row.logits.len()],
             Label::Class(class) => class,
         };
+        if self.is_open(row, label) {
+            return vec![Scaled::undefined(); row.logits.len()];
+        }
         let exact = Scaled::exact;
         let certain = exact(1.0 - self.smoothing) * row.weights[label];
         let share = exact(self.smoothing / row.logits.len() as f64);

@@ -109,7 +109,11 @@ impl Formula for Reduced<'_> {
             weights.push(classes.weight_of_row(&row));
         }
         let loss = sum(&losses);
-        let loss = if self.is_mean { loss / sum(&weights) } else { loss };
+        let loss = match losses.iter().any(|loss| loss.is_undefined()) {
+            true => Scaled::undefined(),
+            false if self.is_mean => loss / sum(&weights),
+            false => loss,
+        };
         std::iter::once(loss).collect()
     }
 }

@@ -72,6 +72,7 @@ impl OfRows for CrossEntropyGrad<'_> {
         let scaled = dlogits.zip(&probabilities).map(|(dlogit, p)| match p.value {
             // exp(s - lse) overflows f32 only where the given lse is not that of these logits.
             p if of_lse && p > f64::from(f32::MAX) => Scaled::undefined(),
+            _ if dlogit.is_undefined() => dlogit,
             _ => dlogit * dloss,
         });
         scaled.collect()

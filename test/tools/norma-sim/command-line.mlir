@@ -60,6 +60,10 @@
 // RUN: bash -c 'tr -d "\n" < %t.json | sed "s/\"grid\": *\[[^]]*\]/\"grid\": [1, 1, 4294967295]/" > %t/manifest.json; norma-sim %t --size m=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=GRID
 // GRID: error: expected a grid of at most [2147483647, 65535, 65535] CTAs, got [1, 1, 4294967295]
 
+// A size that only the number of blocks has is explained by the size that it follows from.
+// RUN: bash -c 'normac dequantize --shape m,n --block 1,16 --emit=mlir | norma-sim - --size m=3 --size n=64; test $? = 1' 2>&1 | FileCheck %s --check-prefix=BLOCKS
+// BLOCKS: error: 'dequantize' leaves size 'm1' open, which is extent 1 of 'scale' and at least ceildiv(n, 16): pass --size m1=N
+
 // A report that cannot be written is an error; a message that cannot be written is lost.
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=1 --seeds 1 > /dev/full; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FULL
 // FULL: error: cannot write to standard output: No space left on device
