@@ -10,10 +10,13 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use norma_bundle::manifest::{SizeNameError, check_size_name};
-use norma_dialects::named_op::{Choice, NamedOp, Shape, Tensor};
+use norma_dialects::named_op::{Choice, ChoiceKind, NamedOp, Shape, Tensor};
 pub use norma_dialects::norm::NAMED_OPS as OPS;
 
 use crate::error::{Error, Result};
+
+/// The element type of a tensor each of whose elements holds two numbers of 4 bits.
+const PACKED: &str = "i8";
 
 /// A named op with the caller's settings.
 #[derive(Debug, Clone)]
@@ -24,7 +27,7 @@ pub struct Preset {
     pub name: String,
     /// The shape of the first operand.
     pub shape: Vec<Extent>,
-    /// The element type of the first operand; by default the first that the op accepts.
+    /// The element type of the first operand; by default i8 if it holds packed numbers, and otherwise the first that the op accepts.
     pub dtype: Option<String>,
     /// The operands and results for which a setting is given.
     pub tensors: BTreeMap<&'static str, Wanted>,
@@ -154,7 +157,11 @@ impl Preset {
         text::source(self)
     }
 
-    fn dtype(&self) -> Result<&str> {
+    /// The element type of the first operand, as it is given or by default.
+    ///
+    /// # Errors
+    /// The op does not accept the type that is given.
+    pub fn dtype(&self) -> Result<&str> {
         let Some(first) = self.op.operands.first() else {
             return Err(Error::internal(format!(
                 "the op '{}' has no operand",
@@ -163,8 +170,38 @@ impl Preset {
         };
         match &self.dtype {
             Some(dtype) => element(first, dtype),
+            None if self.unpacks()? => Ok(PACKED),
             None => Ok(first.elements.first().copied().unwrap_or_default()),
         }
+    }
+
+    /// Whether the first operand holds packed numbers, which a result has unpacked.
+    fn unpacks(&self) -> Result<bool> {
+        for result in self.op.results {
+            if let Shape::Unpacked(by) = result.shape
+                && self.is_given(by, 0)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The element type of a result that the op's attributes decide, if they do: of what holds packed numbers, of places, and of truths.
+    fn element_by_choices(&self, result: &'static Tensor) -> Result<Option<&'static str>> {
+        if let Shape::Packed(by) = result.shape
+            && self.is_given(by, 0)?
+        {
+            return Ok(Some(PACKED));
+        }
+        let keywords = self.op.choices.iter();
+        let mut keywords = keywords.filter(|choice| matches!(choice.kind, ChoiceKind::Keyword(_)));
+        let decided = keywords.find_map(|choice| match self.choice(choice) {
+            "argmax" | "argmin" => Some("i64"),
+            "any" | "all" => Some("i1"),
+            _ => None,
+        });
+        Ok(decided.filter(|decided| result.elements.contains(decided)))
     }
 
     /// The value given for an attribute, or its default; empty for an empty list and for a flag that is not set.
@@ -183,11 +220,15 @@ impl Preset {
 
     /// The element type of an operand or result: the one given, or else one that fits the first operand's. Tensors with the
     /// shape of rows, of parts of them or of weights default to its type, if they accept it; statistics default to f32, or to
-    /// f64 for an f64 operand.
+    /// f64 for an f64 operand. A result whose type the op's attributes decide has that one.
     fn element(&self, tensor: &'static Tensor) -> Result<&str> {
         let dtype = self.dtype()?;
         if let Some(Wanted::Present(Some(wanted))) = self.tensors.get(tensor.name) {
             return element(tensor, wanted);
+        }
+        let is_result = self.op.results.iter().any(|result| result.name == tensor.name);
+        if is_result && let Some(decided) = self.element_by_choices(tensor)? {
+            return Ok(decided);
         }
         let is_like_first = match tensor.shape {
             Shape::Same | Shape::NamedAxes(_) | Shape::AxisOf(_) => true,

@@ -112,21 +112,40 @@ fn pairs_halve_the_last_axis_of_what_holds_them() {
         parsed(&preset)
     };
     let e4m3 = ("scale", E4M3);
-    let packed = of("quantize", "m,64", &[("q", "i8"), e4m3]).unwrap();
+    // They are held by bytes, unless another type is said, which is refused.
+    let packed = of("quantize", "m,64", &[e4m3]).unwrap();
     assert!(
         packed.contains("tensor<?x64xbf16> -> tensor<?x32xi8> scale(tensor<?x4xf8E4M3FN>)"),
         "{packed}"
     );
-    let unpacked = of("dequantize", "m,32", &[("q", "i8"), e4m3]).unwrap();
+    let unpacked = of("dequantize", "m,32", &[e4m3]).unwrap();
     assert!(
         unpacked.contains("tensor<?x32xi8> -> tensor<?x64xf32>"),
         "{unpacked}"
     );
-    let of_bytes = of("quantize", "m,64", &[e4m3]).unwrap_err();
+    let of_bytes = of("quantize", "m,64", &[("q", E4M3), e4m3]).unwrap_err();
     assert!(
         of_bytes.contains("expected e2m1 with a q of i8, got 'tensor<?x32xf8E4M3FN>'"),
         "{of_bytes}"
     );
+}
+
+#[test]
+fn results_that_an_attribute_decides_have_a_type_that_it_allows() {
+    for dtype in ["bf16", "f64", "i1", "i8", "i64"] {
+        for (kind, result) in [("any", "i1"), ("all", "i1"), ("argmax", "i64"), ("argmin", "i64")] {
+            if dtype == "i1" && result == "i64" {
+                continue;
+            }
+            let mut preset = preset("reduce_axes", "m,64");
+            preset.dtype = Some(dtype.to_owned());
+            preset.choices.insert("kind", kind.to_owned());
+            let text = parsed(&preset).unwrap();
+            let expected = format!("{kind} %arg0 : tensor<?x64x{dtype}> -> tensor<?x{result}>");
+            assert!(text.contains(&expected), "{text}");
+            compiled(&preset).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Preset {
     }
 
     /// Whether the attribute at `position` of those that a shape depends on is a flag that is set.
-    fn is_given(&self, by: &'static [&'static str], position: usize) -> Result<bool> {
+    pub(super) fn is_given(&self, by: &'static [&'static str], position: usize) -> Result<bool> {
         Ok(by.len() > position && self.word(by, position)? == "true")
     }
 

@@ -9,6 +9,12 @@
 // HELP:     Targets: sm_80, sm_89, sm_90a, sm_90a-h100, sm_100a, sm_103a, sm_120a
 // HELP:     Exit status:
 
+// Help by its word is that by its flag.
+// RUN: normac --help > %t.help && normac help | diff %t.help -
+// RUN: normac rms_norm --help > %t.help && normac help rms_norm | diff %t.help -
+// RUN: bash -c 'normac help no_such_op; test $? = 2' 2>&1 | FileCheck %s --check-prefix=NO-OP
+// NO-OP: error: unrecognized subcommand
+
 // RUN: bash -c 'normac %s --no-such-flag; test $? = 2' 2>&1 | FileCheck %s --check-prefix=FLAG
 // FLAG: error: unexpected argument '--no-such-flag' found
 // RUN: bash -c 'normac -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=NO-INPUT
@@ -57,7 +63,9 @@
 // RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --emit=ptx -o %t/none/k.ptx; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-FOLDER
 // NO-FOLDER: error: cannot write '{{.*}}/none/k.ptx': No such file or directory (os error 2){{$}}
 // RUN: bash -c 'TMPDIR=/nowhere normac %examples/rms_norm.mlir --emit=object -o %t.o; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SCRATCH
-// SCRATCH: error: cannot make a folder in '/nowhere', which TMPDIR may name: {{[a-z ]+$}}
+// SCRATCH: error: expected TMPDIR to name a folder that exists, got '/nowhere'{{$}}
+// RUN: bash -c 'touch %t.file; TMPDIR=%t.file normac %examples/rms_norm.mlir --emit=object -o %t.o; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-SCRATCH
+// NO-SCRATCH: error: expected TMPDIR to name a folder that exists, got '{{.*}}.file'{{$}}
 
 // A target that is named twice is compiled once, and an empty variable is ignored.
 // RUN: env NORMA_PTXAS= normac %S/bundle.mlir --from=nvvm --target=sm_90a,sm_90a -o %t

@@ -40,7 +40,8 @@ pub struct Options {
     /// Make the report of what --json wrote in earlier runs, and run nothing
     #[arg(long, value_name = "FILE.json", requires = "report", conflicts_with_all = ["bundle", "sweep", "verify", "time", "write_tensors"])]
     pub measured: Vec<PathBuf>,
-    /// Write each input and output, byte for byte, to a file of this folder, such as rms_norm.x.bin
+    /// Write each input and output, byte for byte, to a file of this folder, such as rms_norm.x.bin; those of a sweep to a folder in it
+    /// for each size, such as m=1024
     #[arg(long, value_name = "DIR")]
     pub write_tensors: Option<PathBuf>,
     /// On a GPU that no cubin fits, run the PTX that normac --ptx-fallback stored, which the driver compiles first
@@ -69,6 +70,17 @@ impl Options {
     /// Whether to time a copy as well.
     pub fn copies(&self) -> bool {
         self.copy || self.report.is_some()
+    }
+
+    /// The folder that the tensors of `run`, one of [`Options::runs`], are written to, if they are: for a sweep, one in
+    /// [`Options::write_tensors`] for each size, so that no size overwrites the files of an earlier one.
+    pub fn folder(&self, run: &RunOptions) -> Option<PathBuf> {
+        let folder = self.write_tensors.as_ref()?;
+        let swept = self.sweep.as_ref().and_then(|_| run.sizes.last());
+        Some(match swept {
+            Some(Setting { name, value }) => folder.join(format!("{name}={value}")),
+            None => folder.clone(),
+        })
     }
 
     /// The options of each run of a sweep; without a sweep, those of the only run.
@@ -107,6 +119,25 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Options::command().debug_assert();
+    }
+
+    #[test]
+    fn each_size_of_a_sweep_has_its_folder() {
+        let folders = |arguments: &[&str]| {
+            let options = Options::parse_from([&["norma-run", "DIR"], arguments].concat());
+            let runs = options.runs();
+            runs.iter().map(|run| options.folder(run)).collect::<Vec<_>>()
+        };
+        let written = ["--size", "k=3", "--write-tensors", "out"];
+        let paths = |all: &[&str]| {
+            all.iter()
+                .map(|path| Some(PathBuf::from(path)))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(folders(&written), paths(&["out"]));
+        let swept = [&written[..], &["--sweep", "m=8,16"]].concat();
+        assert_eq!(folders(&swept), paths(&["out/m=8", "out/m=16"]));
+        assert_eq!(folders(&["--sweep", "m=8"]), [None]);
     }
 
     #[test]

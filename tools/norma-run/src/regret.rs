@@ -66,6 +66,7 @@ pub fn run(options: &Options) -> Result<Regret, Failure> {
     };
     let bundle = open(&list.chosen)?;
     let problem = bind(bundle.select(&device)?.target, &options.run)?;
+    memory::check_room(&problem, false)?;
     let chosen = Loaded::new(&device, &bundle, &problem)?;
     let inputs = memory::inputs(&problem, options.run.fill, options.run.seed);
     let rotation = Rotation::new(&device, &problem, &inputs, chosen.bytes_moved)?;

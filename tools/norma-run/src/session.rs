@@ -33,7 +33,10 @@ pub fn run(options: &Options) -> Result<Vec<Report>, Failure> {
     let runs = options.runs();
     for target in bundle.targets() {
         for run in &runs {
-            subject(options, target, run)?;
+            match subject(options, target, run)? {
+                Subject::One(problem) => memory::check_room(&problem, options.verifies())?,
+                Subject::Sharded(problem) => memory::check_room(&problem.whole, true)?,
+            }
         }
     }
     let device = Device::open(&Driver::open()?, options.device)?;
@@ -59,8 +62,15 @@ fn one(
     let verification = options
         .verifies()
         .then(|| {
-            let folder = options.write_tensors.as_deref();
-            verify::verify(device, &loaded, problem, &inputs, run.sampling(), folder)
+            let folder = options.folder(run);
+            verify::verify(
+                device,
+                &loaded,
+                problem,
+                &inputs,
+                run.sampling(),
+                folder.as_deref(),
+            )
         })
         .transpose()?;
     let timing = options
@@ -89,8 +99,15 @@ fn sharded(
     problem: &ShardedProblem<'_>,
 ) -> Result<Report, Failure> {
     let inputs = memory::inputs(&problem.whole, run.fill, run.seed);
-    let folder = options.write_tensors.as_deref();
-    let verification = verify::verify_sharded(device, bundle, problem, &inputs, run.sampling(), folder)?;
+    let folder = options.folder(run);
+    let verification = verify::verify_sharded(
+        device,
+        bundle,
+        problem,
+        &inputs,
+        run.sampling(),
+        folder.as_deref(),
+    )?;
     let kernels = problem.runs().flat_map(|run| &run.kernels);
     Ok(Report {
         function: problem.whole.function.name.clone(),

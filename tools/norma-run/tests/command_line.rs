@@ -54,6 +54,15 @@ fn a_bad_command_line_exits_2() {
             "'rms_norm' has scalar eps, got 'epsilon'",
         ),
         (
+            &["--size", "m=1000000000000"][..],
+            "expected the tensors of 'rms_norm', with the copies that a run makes, to fit in the memory of this machine, got \
+             32776000000032768 bytes, for 'x' of 8192000000000000 bytes, ",
+        ),
+        (
+            &["--size", "m=1000000000000", "--time"][..],
+            "in the memory of this machine, got 16384000000016384 bytes, for 'x'",
+        ),
+        (
             &["--size", "m=4", "--function", "softmax"][..],
             "no function 'softmax', only rms_norm",
         ),

@@ -16,7 +16,6 @@ use norma_compiler::{CompileOptions, FpContract, Level, Target};
 #[command(
     name = "normac",
     disable_version_flag = true,
-    disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     subcommand_value_name = "OP",

@@ -220,12 +220,16 @@ fn tensor(tensor: &'static Tensor, kind: &str) -> Vec<Arg> {
 pub fn preset(op: &'static NamedOp, matches: &ArgMatches) -> Result<Preset, String> {
     let shape = matches.get_one::<Vec<Extent>>("shape").cloned();
     let mut preset = Preset::new(op, shape.unwrap_or_default());
-    preset.dtype = matches.get_one::<String>("dtype").cloned();
+    let is_said = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    // The default that help shows is not said: other options may ask for another one.
+    preset.dtype = matches
+        .get_one::<String>("dtype")
+        .filter(|_| is_said("dtype"))
+        .cloned();
     if let Some(name) = matches.get_one::<String>("name") {
         preset.name.clone_from(name);
     }
     preset.devices = matches.get_one("devices").copied().unwrap_or(1);
-    let is_said = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
     for choice in op.choices.iter().filter(|choice| is_said(choice.name)) {
         let said = match choice.kind {
             ChoiceKind::Flag => matches.get_flag(choice.name).to_string(),

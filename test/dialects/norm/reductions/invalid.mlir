@@ -73,6 +73,15 @@ func.func @reduce_axes_c4(%x: tensor<2x4xi32>) {
 
 // -----
 
+// Of integers no y would do, and so what x may be is told first.
+func.func @reduce_axes_c4_of_float(%x: tensor<2x4xi32>) {
+  // expected-error @+1 {{expected mean of floats, got 'i32'}}
+  %0 = norm.reduce_axes mean %x : tensor<2x4xi32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
 func.func @reduce_axes_c4_truth(%x: tensor<2x4xi1>) {
   // expected-error @+1 {{expected any or all of i1, got sum}}
   %0 = norm.reduce_axes sum %x : tensor<2x4xi1> -> tensor<2xi8>

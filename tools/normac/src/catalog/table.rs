@@ -296,15 +296,14 @@ impl Entry {
         if self.shape.all().is_empty() {
             return Err(Error::user("expected a shape, such as \"m,4096\""));
         }
-        let usual = first.and_then(|first| first.elements.first()).copied();
-        let dtypes: Vec<&str> = match self.dtype.all() {
-            [] => usual.into_iter().collect(),
-            all => all.iter().map(String::as_str).collect(),
+        let dtypes: Vec<Option<&str>> = match self.dtype.all() {
+            [] => vec![None],
+            all => all.iter().map(|dtype| Some(dtype.as_str())).collect(),
         };
         let mut sources = Vec::new();
         for shape in self.shape.all() {
             for dtype in &dtypes {
-                let preset = self.preset(op, shape, dtype)?;
+                let preset = self.preset(op, shape, *dtype)?;
                 sources.push(Source {
                     source: format!("<{}>", preset.name),
                     text: preset.source()?,
@@ -315,7 +314,7 @@ impl Entry {
         Ok(sources)
     }
 
-    fn preset(&self, op: &'static NamedOp, shape: &str, dtype: &str) -> Result<Preset> {
+    fn preset(&self, op: &'static NamedOp, shape: &str, dtype: Option<&str>) -> Result<Preset> {
         let extents = preset::parse_shape(shape).map_err(Error::user)?;
         let spelt: Vec<String> = extents
             .iter()
@@ -326,8 +325,7 @@ impl Entry {
             .collect();
         let base = self.name.as_deref().unwrap_or(op.mnemonic);
         let mut preset = Preset::new(op, extents);
-        preset.name = format!("{base}_{}_{dtype}", spelt.join("x"));
-        preset.dtype = Some(dtype.to_owned());
+        preset.dtype = dtype.map(str::to_owned);
         preset.devices = self.devices.map_or(1, |devices| devices.0);
         if preset.devices < 1 {
             return Err(Error::user(format!(
@@ -344,6 +342,8 @@ impl Entry {
                 *promise_of(preset.promises.entry(size.clone()).or_default()) = Some(number.0);
             }
         }
+        // The usual type may depend on the op's attributes.
+        preset.name = format!("{base}_{}_{}", spelt.join("x"), preset.dtype()?);
         Ok(preset)
     }
 }
@@ -421,6 +421,16 @@ mod tests {
     fn one_target_needs_no_list() {
         let units = read("targets = \"sm_80\"\n[[kernel]]\nop = \"softmax\"\nshape = \"m,64\"").unwrap();
         assert_eq!(units[0].options.target.name, "sm_80");
+    }
+
+    #[test]
+    fn the_usual_type_follows_from_the_attributes() {
+        let name = |line: &str| {
+            let text = format!("[[kernel]]\nop = \"dequantize\"\nshape = \"m,32\"\n{line}");
+            read(&text).unwrap()[0].name.clone()
+        };
+        assert_eq!(name(""), "dequantize_mx32_f8E4M3FN");
+        assert_eq!(name("e2m1 = true"), "dequantize_mx32_i8");
     }
 
     #[test]
