@@ -160,6 +160,7 @@ impl Preset {
     /// The element type of the first operand, as it is given or by default.
     ///
     /// # Errors
+    ///
     /// The op does not accept the type that is given.
     pub fn dtype(&self) -> Result<&str> {
         let Some(first) = self.op.operands.first() else {

@@ -69,6 +69,7 @@ impl Image {
 /// after it and the outputs of two runs; otherwise the inputs, and the largest of them again while it is generated.
 ///
 /// # Errors
+///
 /// They need more memory than the system gives.
 pub fn check_room(problem: &Problem<'_>, verifies: bool) -> Result<(), BindError> {
     let function = problem.function;

@@ -351,4 +351,35 @@ mod tests {
         );
         assert_eq!(three - one, 2.0 * 16.0 * 8.0);
     }
+
+    /// The elements that an access of the sum over `n` of a buffer of this type and size may move.
+    fn vector_of_sum(buffer: &str, kept: &str, size: &str, at: &str) -> u64 {
+        let text = format!(
+            "norm.kernel @k(%x: memref<{buffer}xbf16>, %y: memref<{kept}f32>) space({size}) align(16, 16) {{
+               %0 = norm.read %x[{at}%n] : memref<{buffer}xbf16>
+               %1 = arith.extf %0 : bf16 to f32
+               %2 = norm.reduce add %1 over(%n) : f32
+               norm.write %2, %y[{at_kept}] : memref<{kept}f32>
+             }}",
+            at_kept = at.trim_end_matches(", ")
+        );
+        in_first_kernel(&text, |space| Some(Facts::of(space).ok()?.accesses[0].vector)).unwrap()
+    }
+
+    /// Loops read whole steps by vectors whatever the number of elements is, as long as these begin at multiples of a vector. What may be
+    /// held is guarded as a whole.
+    #[test]
+    fn what_passes_in_loops_is_read_by_vectors() {
+        assert_eq!(vector_of_sum("?", "", "%n = dim(%x, 0)", ""), 8);
+        assert_eq!(vector_of_sum("268435457", "", "%n = 268435457", ""), 8);
+        assert_eq!(vector_of_sum("50257", "", "%n = 50257", ""), 1);
+        assert_eq!(
+            vector_of_sum("?x?", "?x", "%m = dim(%x, 0), %n = dim(%x, 1)", "%m, "),
+            1
+        );
+        assert_eq!(
+            vector_of_sum("3x268435457", "3x", "%m = 3, %n = 268435457", "%m, "),
+            1
+        );
+    }
 }

@@ -59,6 +59,22 @@ impl Facts {
     }
 }
 
+/// Whether a reduction ranges over a dim.
+fn is_reduced(space: &Space<'_, '_>, dim: usize) -> bool {
+    let mut reductions = space.reductions().into_iter();
+    reductions.any(|reduce| space.dims_reduced_by(reduce).contains(&dim))
+}
+
+/// Whether a dim may be short enough for a CTA, or a cluster, to hold all of it, or is guarded with others.
+fn may_be_held(space: &Space<'_, '_>, dim: usize) -> bool {
+    let is_guarded = space
+        .guards
+        .iter()
+        .any(|guard| guard.iter().any(|side| side.is_function_of_dim(dim)));
+    let bound = space.extent_bounds(dim).bound();
+    is_guarded || bound.is_some_and(|bound| bound <= MOST_HELD)
+}
+
 /// Ops that one op of a kernel stands for at each of its points: a reduction of tuples executes its combiner.
 fn ops_at_a_point(op: OperationRef<'_, '_>) -> Result<f64, Error> {
     if ReduceOp::from_op(op).is_none_or(|reduce| reduce.kind().is_some()) {
@@ -87,7 +103,12 @@ struct Program<'s, 'c, 'a> {
     multiples: Vec<i64>,
     /// By dim, its extent if it is static and no guard leaves out any of its points.
     whole_extents: Vec<Option<i64>>,
+    /// By dim, a number that divides the points along it that are accessed by vectors.
+    vectorized: Vec<i64>,
 }
+
+/// The most points of a reduced dim that a cluster of 16 CTAs holds, 128 in each of 1024 threads.
+const MOST_HELD: i64 = 16 * 1024 * 128;
 
 impl<'s, 'c, 'a> Program<'s, 'c, 'a> {
     fn of(space: &'s Space<'c, 'a>) -> Self {
@@ -105,6 +126,12 @@ impl<'s, 'c, 'a> Program<'s, 'c, 'a> {
         let multiples = (0..space.dims.len())
             .map(|dim| space.run_multiple(dim))
             .collect::<Vec<_>>();
+        // A dim that is reduced passes in loops, unless it is held, and loops access whole steps by vectors: only the last step is guarded.
+        let is_looped = |dim: usize| is_reduced(space, dim) && !may_be_held(space, dim);
+        let vectorized = multiples.iter().enumerate();
+        let vectorized = vectorized
+            .map(|(dim, multiple)| if is_looped(dim) { ACCESS_BYTES } else { *multiple })
+            .collect();
         let is_whole = |dim: usize, extent: &i64| *extent > 0 && multiples[dim] % extent == 0;
         let extents = space.extents.iter().map(static_extent).enumerate();
         let whole_extents = extents
@@ -118,6 +145,7 @@ impl<'s, 'c, 'a> Program<'s, 'c, 'a> {
             reused: space.reused_reads(),
             multiples,
             whole_extents,
+            vectorized,
         }
     }
 
@@ -212,7 +240,7 @@ impl<'s, 'c, 'a> Program<'s, 'c, 'a> {
         }
         let vector = match (&strides, divisors) {
             (Some(strides), Some(divisors)) => {
-                let (extents, multiples) = (&self.whole_extents, &self.multiples);
+                let (extents, multiples) = (&self.whole_extents, &self.vectorized);
                 widest(strides, &divisors, extents, multiples, alignment, bytes)
             }
             _ => 1,
