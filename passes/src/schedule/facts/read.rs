@@ -99,11 +99,9 @@ struct Program<'s, 'c, 'a> {
     contributing: Positions,
     /// The positions of reads that are needed again behind a reduction.
     reused: BTreeSet<usize>,
-    /// By dim, a number that divides its extent and what guards leave of it.
-    multiples: Vec<i64>,
     /// By dim, its extent if it is static and no guard leaves out any of its points.
     whole_extents: Vec<Option<i64>>,
-    /// By dim, a number that divides the points along it that are accessed by vectors.
+    /// By dim, a number that divides its extent and what guards leave of it, or, where it passes in loops, a whole step of these.
     vectorized: Vec<i64>,
 }
 
@@ -143,7 +141,6 @@ impl<'s, 'c, 'a> Program<'s, 'c, 'a> {
             roots,
             contributing: space.contributing_reads(),
             reused: space.reused_reads(),
-            multiples,
             whole_extents,
             vectorized,
         }
