@@ -563,7 +563,9 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
     - every reduction is over both or neither, every scan is along both or
       neither, and neither counts the results of a reduction;
     - nothing computes with their coordinates, and no guard is over them;
-    - every read is known to use the whole of the inner axis.
+    - every read is known to use the whole of the inner axis: the extent is its
+      size, or that of scratch with the same sizes, or both are sizes of tensors
+      that functions are called with, which launches compare.
 
     The kernel's buffers are collapsed accordingly, its extents are over the axes
     that are left, and launches pass a `memref.collapse_shape` of each such buffer.

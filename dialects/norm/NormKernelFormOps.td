@@ -98,6 +98,9 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     Some of what a body may be written with is notation, which the parser replaces: accesses without their buffer's type,
     `norm.reduce mean`, `norm.extent`, and constants from outside in combiners. It is printed as what it stands for.
 
+    Where a function is called with several tensors, one dim whose extent is a dynamic size of one may be the coordinate of an access
+    along an axis of another: a launch refuses tensors whose sizes there differ.
+
     There is no point of the space at which a guard of `where` fails: nothing is read or written there, and reductions see
     the combiner's identity. A guard concerns what uses all of its dims: an access by them, and a reduction that ranges
     or varies over each of them. `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`,

@@ -337,3 +337,61 @@ norm.kernel @unread_alias(%x: memref<?x128xf32>, %s: memref<f32>, %y: memref<?x1
   %0 = norm.read %s[] : memref<f32>
   norm.write %0, %y[%m, %n] : memref<?x128xf32>
 }
+
+// -----
+
+// A launch refuses tensors of other sizes than those that they are accessed at, so that a second tensor is read as a whole. So is scratch
+// of the sizes of a tensor.
+// CHECK-LABEL: func.func @two_tensors(
+// CHECK: norm.launch @two_tensors_0(%{{.*}}, %{{.*}}, %{{.*}}) : memref<?xf32>, memref<?xf32>, memref<?xf32>
+// CHECK-LABEL: norm.kernel @two_tensors_0(
+// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0))
+func.func @two_tensors(%x: memref<?x?x8xf32>, %y: memref<?x?x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.dim %x, %c0 : memref<?x?x8xf32>
+  %b = memref.dim %x, %c1 : memref<?x?x8xf32>
+  %z = memref.alloc(%a, %b) {norm.name = "z", norm.scratch} : memref<?x?x8xf32>
+  norm.launch @two_tensors_0(%x, %z, %y) : memref<?x?x8xf32>, memref<?x?x8xf32>, memref<?x?x8xf32>
+  return
+}
+norm.kernel @two_tensors_0(%x: memref<?x?x8xf32>, %z: memref<?x?x8xf32>, %y: memref<?x?x8xf32>)
+    space(%a = dim(%x, 0), %b = dim(%x, 1), %c = 8) {
+  %0 = norm.read %x[%a, %b, %c] : memref<?x?x8xf32>
+  %1 = norm.read %z[%a, %b, %c] : memref<?x?x8xf32>
+  %2 = arith.addf %0, %1 : f32
+  norm.write %2, %y[%a, %b, %c] : memref<?x?x8xf32>
+}
+
+// -----
+
+// No launch compares the sizes of views, nor those of scratch whose sizes are computed, and each launch of a kernel counts.
+// CHECK-LABEL: norm.kernel @views(
+// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0), %{{.*}} = dim(%{{.*}}, 1))
+// CHECK-LABEL: norm.kernel @scratch(
+// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0), %{{.*}} = dim(%{{.*}}, 1))
+func.func @unknown_sizes(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %z: memref<?x?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = memref.collapse_shape %z [[0], [1, 2]] : memref<?x?x?xf32> into memref<?x?xf32>
+  %m = memref.dim %x, %c0 : memref<?x?xf32>
+  %n = memref.dim %x, %c1 : memref<?x?xf32>
+  %more = arith.addi %n, %c1 : index
+  %1 = memref.alloc(%m, %more) {norm.name = "s", norm.scratch} : memref<?x?xf32>
+  norm.launch @views(%x, %y, %y) : memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>
+  norm.launch @views(%x, %0, %y) : memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>
+  norm.launch @scratch(%x, %1, %y) : memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>
+  return
+}
+norm.kernel @views(%x: memref<?x?xf32>, %z: memref<?x?xf32>, %y: memref<?x?xf32>) space(%a = dim(%x, 0), %b = dim(%x, 1)) {
+  %0 = norm.read %x[%a, %b] : memref<?x?xf32>
+  %1 = norm.read %z[%a, %b] : memref<?x?xf32>
+  %2 = arith.addf %0, %1 : f32
+  norm.write %2, %y[%a, %b] : memref<?x?xf32>
+}
+norm.kernel @scratch(%x: memref<?x?xf32>, %z: memref<?x?xf32>, %y: memref<?x?xf32>) space(%a = dim(%x, 0), %b = dim(%x, 1)) {
+  %0 = norm.read %x[%a, %b] : memref<?x?xf32>
+  %1 = norm.read %z[%a, %b] : memref<?x?xf32>
+  %2 = arith.addf %0, %1 : f32
+  norm.write %2, %y[%a, %b] : memref<?x?xf32>
+}

@@ -7,6 +7,7 @@
 
 mod buffer;
 mod merge;
+mod origins;
 
 use std::collections::BTreeSet;
 
@@ -20,6 +21,7 @@ use norma_dialects::{
     affine_map_attribute,
     norm::{KernelOp, LaunchOp, ReduceOp, ScanOp, WriteOp},
 };
+use origins::Origins;
 
 use crate::{
     kernel::{
@@ -40,7 +42,7 @@ pub(crate) fn run<'c>(
     module: OperationRef<'c, '_>,
     cx: &PassContext<'c, NormNormalizeSpace>,
 ) -> PassResult<'c> {
-    let launches = walk::named(module, LaunchOp::NAME);
+    let launches = walk::all(module, LaunchOp::from_op);
     for kernel in walk::all(module, KernelOp::from_op) {
         // A schedule refers to the dims as they are.
         let has_schedule = kernel.schedule().is_some() || kernel.alternatives().is_some();
@@ -48,16 +50,20 @@ pub(crate) fn run<'c>(
             continue;
         }
         let space = Space::of(kernel)?;
-        let mut mergeable = read(&space, cx)?;
+        let mut of_kernel = Vec::new();
+        for launch in &launches {
+            if is_launch_of(*launch, kernel)? {
+                of_kernel.push(*launch);
+            }
+        }
+        let mut mergeable = read(&space, Origins::of(of_kernel.iter().copied()), cx)?;
         let merged = mergeable.merge_all();
         if merged == 0 {
             continue;
         }
         cx.count(NormNormalizeSpaceStatistic::NumMerged, merged);
-        for launch in launches.iter().filter_map(|op| LaunchOp::from_op(*op)) {
-            if is_launch_of(launch, kernel)? {
-                collapse_arguments(launch, &mergeable)?;
-            }
+        for launch in of_kernel {
+            collapse_arguments(launch, &mergeable)?;
         }
         write(&space, &mergeable)?;
     }
@@ -67,6 +73,7 @@ pub(crate) fn run<'c>(
 /// What [`merge`] needs to know of a kernel.
 fn read<'c>(
     space: &Space<'c, '_>,
+    origins: Origins,
     cx: &PassContext<'c, NormNormalizeSpace>,
 ) -> Result<Mergeable<'c>, PassError<'c>> {
     let accesses = space.accesses()?.into_iter().map(|access| Access {
@@ -97,6 +104,7 @@ fn read<'c>(
                 Buffer::new(buffer.r#type(), &multiples, |axis| space.size_bounds(index, axis))
             })
             .collect(),
+        origins,
         accesses: accesses.collect(),
         aliases: space.aliases(),
         combined: reduced.chain(scanned).chain(counting).collect(),

@@ -82,7 +82,7 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
         let is_other = *dim != first && within[*dim] == Extent::ONE;
         let dim = &facts.dims[*dim];
         let is_held = dim.is_known && dim.extent <= HELD_ELEMENTS_OF_DIM && dim.extent > 1;
-        is_other && is_held && dim.usage == Use::Reduced
+        is_other && is_held && dim.usage != Use::Kept
     };
     let held = (0..facts.dims.len()).filter(is_beside).collect::<Vec<_>>();
     let shortest = if held.is_empty() { widest } else { 1 };

@@ -16,6 +16,9 @@ const NOMINAL_ROWS: u64 = 32768;
 const LEAST_BYTES: f64 = (1u64 << 24) as f64;
 /// The extent assumed for a reduced dim along which results are broadcast again: the length of a row.
 const NOMINAL_ROW: u64 = 4096;
+/// The extent assumed for a reduced dim along which results are broadcast again, but no elements are neighbours, where results are broadcast along
+/// another one too, such as for the batch or the channels over which an image is normalized, and a third says how many rows there are.
+const NOMINAL_OUTER: u64 = 128;
 /// The extent assumed for a dim that is reduced and not used again, such as the rows over which columns are summed.
 const NOMINAL_WALK: u64 = 32768;
 /// The largest number of kept points with which a reduced dim of dynamic extent may be the whole tensor rather than a row, such as for the sum or
@@ -25,8 +28,8 @@ const FEW_ROWS: u64 = 32;
 const LARGEST_BOUND: u64 = 1 << 31;
 
 /// Returns the dims of a space. Of several kept dims of dynamic extents, the first has the extent `open`, and the others have one point,
-/// or [`NOMINAL_ROW`] where an access is contiguous along them; where there is none and at most [`FEW_ROWS`] points are kept, the first reduced
-/// dim has it. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`]. If `carrier` names such a dim, it has the extent in the
+/// or at least [`NOMINAL_ROW`] where an access is contiguous along them. Where there is none and at most [`FEW_ROWS`] points are kept, the first reduced
+/// dim has it, as has the first along which columns are normalized. With `None` that extent is as large as it takes to move [`NOMINAL_BYTES`]. If `carrier` names such a dim, it has the extent in the
 /// place of the first.
 ///
 /// # Errors
@@ -44,7 +47,11 @@ pub(super) fn dims(
         return Ok(extents.dims(open, true));
     }
     let dims = extents.dims(1, false);
-    let is_open = |dim: usize| extents.is_open(dim) || Some(dim) == extents.long;
+    let is_open = |dim: usize| {
+        extents
+            .long
+            .map_or_else(|| extents.is_open(dim), |long| dim == long)
+    };
     let varies = |access: &&Access| (0..dims.len()).any(|dim| access.uses[dim] && is_open(dim));
     let bytes_of_one = accesses
         .iter()
@@ -69,8 +76,10 @@ struct Extents {
     whole: DimSet,
     /// The dims that count the results of reductions.
     counting: DimSet,
-    /// The dims along which an access is contiguous.
+    /// The dims along which an access is contiguous that varies over as many dims as any.
     contiguous: DimSet,
+    /// Numbers that divide the extents: a dim of a multiple of many elements is likely to be several rows of so many.
+    multiples: Vec<u64>,
     /// The static extents. A dim without points is taken as one with a point: costs divide by extents, and whatever suits one point
     /// suits none.
     known: Vec<Option<u64>>,
@@ -125,16 +134,25 @@ impl Extents {
             (most <= LARGEST_BOUND).then_some(most.max(2))
         };
         let least = |dim: usize| u64::try_from(space.extent_bounds(dim).least).unwrap_or(0);
+        let dims_of = |access: &Access| access.uses.iter().filter(|uses| **uses).count();
+        let most_dims = accesses.iter().map(dims_of).max();
+        let largest = accesses
+            .iter()
+            .filter(|access| Some(dims_of(access)) == most_dims);
         let dims = 0..space.dims.len();
         let mut extents = Self {
             usages: dims.clone().map(usage).collect(),
             is_revisited: revisited(space, &again)?,
+            multiples: dims
+                .clone()
+                .map(|dim| space.run_multiple(dim).unsigned_abs())
+                .collect(),
             known: dims.clone().map(known).collect(),
             least: dims.clone().map(least).collect(),
             most: dims.map(most).collect(),
             whole,
             counting,
-            contiguous: accesses.iter().filter_map(Access::contiguous).collect(),
+            contiguous: largest.filter_map(Access::contiguous).collect(),
             long: None,
             carrier,
         };
@@ -147,7 +165,7 @@ impl Extents {
         self.known[dim].is_none() && self.usages[dim] != Use::Reduced
     }
 
-    /// The reduced dim that may be the whole tensor, if any.
+    /// The reduced dim that may be the whole tensor, or all rows of one that is normalized along its columns, if any.
     fn long(&self) -> Option<usize> {
         let dims = 0..self.usages.len();
         let kept = dims.clone().filter(|dim| self.usages[*dim] != Use::Reduced);
@@ -155,26 +173,44 @@ impl Extents {
             .map(|dim| self.known[dim].unwrap_or(u64::MAX))
             .fold(1, u64::saturating_mul);
         let is_long = |dim: &usize| {
-            let is_row = self.usages[*dim] == Use::Reduced && !self.whole.contains(dim);
-            kept <= FEW_ROWS && is_row && self.known[*dim].is_none() && self.most[*dim].is_none()
+            let is_tensor = self.usages[*dim] == Use::Reduced && kept <= FEW_ROWS;
+            let is_of_columns = self.is_outer(*dim) && !self.counts_rows();
+            let is_open = self.known[*dim].is_none() && self.most[*dim].is_none();
+            is_open && !self.whole.contains(dim) && (is_tensor || is_of_columns)
         };
         dims.into_iter().find(is_long)
     }
 
+    /// Whether results of reductions over a dim are broadcast along it again, and no elements are neighbours along it.
+    fn is_outer(&self, dim: usize) -> bool {
+        self.is_revisited[dim] && !self.whole.contains(&dim) && !self.contiguous.contains(&dim)
+    }
+
+    fn has_other_revisited(&self, dim: usize) -> bool {
+        (0..self.is_revisited.len()).any(|other| other != dim && self.is_revisited[other])
+    }
+
+    /// Whether a dim of dynamic extent, along which no elements are neighbours, says how many rows there are.
+    fn counts_rows(&self) -> bool {
+        let is_of_rows = |dim: usize| !self.whole.contains(&dim) && !self.contiguous.contains(&dim);
+        let mut dims = 0..self.usages.len();
+        dims.any(|dim| self.is_open(dim) && !self.is_revisited[dim] && is_of_rows(dim))
+    }
+
     /// The dims, where `open` is the extent of the first kept dim of dynamic extent, or of the long one, which is given or nominal.
     fn dims(&self, open: u64, is_given: bool) -> Vec<Dim> {
-        let mut first = Some(open);
+        let mut first = Some(open).filter(|_| self.long.is_none());
         let mut nominal = |dim: usize| {
             let (is_revisited, is_whole) = (self.is_revisited[dim], self.whole.contains(&dim));
-            let further = if self.contiguous.contains(&dim) {
-                NOMINAL_ROW
-            } else {
-                1
+            let further = match self.contiguous.contains(&dim) {
+                true => NOMINAL_ROW.max(self.multiples[dim].saturating_mul(NOMINAL_OUTER)),
+                false => 1,
             };
             let usual = match (self.usages[dim], self.most[dim]) {
                 _ if Some(dim) == self.long => open,
                 // Assume the longest row, so that a tile holds any row as a whole.
                 (Use::Reduced | Use::Both, Some(most)) if is_revisited => most,
+                _ if self.is_outer(dim) && self.has_other_revisited(dim) => NOMINAL_OUTER,
                 (Use::Reduced | Use::Both, _) if is_revisited || is_whole => NOMINAL_ROW,
                 (Use::Reduced, _) => NOMINAL_WALK,
                 (Use::Kept | Use::Both, _) if self.carrier.is_some_and(|carrier| carrier != dim) => further,

@@ -20,6 +20,8 @@ pub(super) struct Spread {
     /// Points that a CTA holds at a time.
     pub(super) tile: u64,
     pub(super) is_looped: bool,
+    /// The parts that CTAs take in turns, a tile each, in every step of a loop.
+    parts: u64,
     /// CTAs along the dim.
     pub(super) ctas: u64,
     /// The share of the points in live registers that lie within the dim.
@@ -77,6 +79,7 @@ impl Spread {
             cluster,
             tile,
             is_looped,
+            parts: split,
             ctas: if is_rest_in_grid { outer } else { grid } * split * cluster,
             live: (extent as f64 / covered as f64).min(1.0),
         }
@@ -90,6 +93,14 @@ impl Spread {
     pub(super) fn of_cta(&self) -> u64 {
         match self.is_looped {
             true => self.extent.div_ceil(self.cluster),
+            false => self.tile.min(self.extent),
+        }
+    }
+
+    /// Neighbouring points that a CTA holds, or passes over in a loop.
+    pub(super) fn run_of_cta(&self) -> u64 {
+        match self.is_looped && self.parts == 1 {
+            true => self.of_cta(),
             false => self.tile.min(self.extent),
         }
     }

@@ -119,6 +119,11 @@ impl<'c> Buffer<'c> {
             .map(|(axis, (_, bounds))| (axis, *bounds))
     }
 
+    /// The axes of the original memref that an axis consists of.
+    pub(super) fn axes(&self, axis: usize) -> &[i64] {
+        &self.groups[axis]
+    }
+
     /// Whether any axes have been joined.
     pub(super) fn is_joined(&self) -> bool {
         self.groups.iter().any(|group| group.len() > 1)

@@ -4,7 +4,7 @@
 //! adjacent axes that can be joined, or has `p * extent(q) + q` as the coordinate of one axis, every reduction and scan has both or
 //! neither, nothing computes with their coordinates, and no guard is over them. The coordinate of the joined axis is
 //! `p * size(q's axis) + q`, so that size has to be q's extent: an access might otherwise use only a part of its buffer. A write that covers
-//! its buffer needs no proof.
+//! its buffer needs no proof, nor does an access of a tensor that the function is called with, if the extent is the size of another one.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use melior::{
     ir::{AffineExpr, AffineMap},
 };
 
-use super::buffer::Buffer;
+use super::{buffer::Buffer, origins::Origins};
 use crate::{
     kernel::guards::{self, Guard},
     mlir::affine::{Leaf, substitute, symbols},
@@ -40,6 +40,8 @@ pub(super) struct Mergeable<'c> {
     /// The buffer and axis that each symbol of the extents stands for. Symbols that joined axes leave behind are unused.
     pub(super) sizes: Vec<(usize, usize)>,
     pub(super) buffers: Vec<Buffer<'c>>,
+    /// Where launches have the sizes of the buffers from, by the axes that the buffers began with.
+    pub(super) origins: Origins,
     pub(super) accesses: Vec<Access<'c>>,
     /// Pairs of buffers that may be the same memory.
     pub(super) aliases: Vec<(usize, usize)>,
@@ -214,7 +216,21 @@ impl<'c> Mergeable<'c> {
 
     /// Whether the access may use less than the whole of the axis that `q` is the coordinate of.
     fn leaves_gaps(&self, access: &Access<'c>, q: usize, joined: &Joined) -> bool {
-        joined[access.buffer].is_some_and(|axis| !self.is_size_of(self.extents[q], access.buffer, axis + 1))
+        let (extent, buffer) = (self.extents[q], access.buffer);
+        let is_whole = |axis: usize| {
+            self.is_size_of(extent, buffer, axis) || self.is_launched_with(extent, buffer, axis)
+        };
+        joined[buffer].is_some_and(|axis| !is_whole(axis + 1))
+    }
+
+    /// Whether every launch makes sure that the extent of a dim, which is the coordinate of an access along an axis of a buffer, is the size
+    /// of that axis.
+    fn is_launched_with(&self, extent: AffineExpr<'c>, buffer: usize, axis: usize) -> bool {
+        let axes = |(buffer, axis): (usize, usize)| (buffer, self.buffers[buffer].axes(axis));
+        extent.is_symbol()
+            && self
+                .origins
+                .are_equal(axes(self.sizes[extent.symbol_position()]), axes((buffer, axis)))
     }
 
     fn is_size_of(&self, extent: AffineExpr<'c>, buffer: usize, axis: usize) -> bool {

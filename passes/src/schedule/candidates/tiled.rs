@@ -1,5 +1,7 @@
 //! The mappings of one tile: which levels take the points that it does not hold, and what is kept where.
 
+use std::cmp::Reverse;
+
 use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{ACCESS_BYTES, Target};
 
@@ -40,13 +42,13 @@ pub(super) fn add_mappings(facts: &Facts, target: &Target, tile: &[Extent], all:
             let is_merged = levels.contains(&Level::Loop);
             // The parts of a row are reread by other CTAs, whose L1 does not have them, and can only be combined if their
             // reductions are merged.
-            let is_shared = split > 1 && tiled.is_split_revisited();
+            let is_shared = tiled.is_split_revisited(split);
             if is_shared && (places.contains(&CachePlace::L1) || is_merged != can_merge_loops) {
                 continue;
             }
             let mut mapping = Mapping::new((0..tile.len()).map(|dim| tiled.spread(dim, split)).collect());
             mapping.keep = places.to_vec();
-            let of_parts = (split > 1 && is_merged).then_some(Level::Split);
+            let of_parts = (split.parts > 1 && is_merged).then_some(Level::Split);
             mapping.merge_reductions = of_parts.into_iter().chain(levels.iter().copied()).collect();
             tiled.add_variants(mapping, split, all);
         }
@@ -60,11 +62,19 @@ struct Tiled<'f> {
     tile: &'f [Extent],
     /// The reduced dims that a CTA passes over in loops.
     looped: Vec<usize>,
-    /// The looped dim whose points CTAs may share. One that is only summed up may be split over CTAs. If results are broadcast along it
-    /// again, a split takes two kernels more, and is for kernels with too few CTAs for the SMs.
-    splittable: Option<usize>,
+    /// The looped dims whose points CTAs may share, longest first. One that is only summed up may be split over CTAs. If results are
+    /// broadcast along it again, a split takes two kernels more, and is for kernels with too few CTAs for the SMs, however others are split.
+    splittable: Vec<usize>,
     /// The CTAs that the kept dims take.
     ctas: u64,
+}
+
+/// The parts into which the points of a dim are divided, one for each of so many CTAs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Split {
+    /// `None` if no dim can be split.
+    dim: Option<usize>,
+    parts: u64,
 }
 
 impl<'f> Tiled<'f> {
@@ -77,12 +87,13 @@ impl<'f> Tiled<'f> {
             .filter(|dim| dims[*dim].usage == Use::Kept)
             .map(|dim| dims[dim].extent.div_ceil(tile[dim].points()))
             .product::<u64>();
-        let splittable = looped
-            .iter()
-            .copied()
-            .filter(|dim| !dims[*dim].is_whole && !dims[*dim].is_counting)
-            .filter(|dim| !dims[*dim].is_revisited || ctas < u64::from(target.part.sms))
-            .max_by_key(|dim| (!dims[*dim].is_revisited, dims[*dim].extent));
+        let steps = |dim: &usize| dims[*dim].extent.div_ceil(tile[*dim].points());
+        let mut splittable = looped.clone();
+        splittable.retain(|dim| !dims[*dim].is_whole && !dims[*dim].is_counting);
+        let once = splittable.iter().filter(|dim| !dims[**dim].is_revisited);
+        let most = ctas.saturating_mul(once.map(steps).max().unwrap_or(1));
+        splittable.retain(|dim| !dims[*dim].is_revisited || most < u64::from(target.part.sms));
+        splittable.sort_by_key(|dim| Reverse((!dims[*dim].is_revisited, dims[*dim].extent)));
         Self {
             facts,
             target,
@@ -102,40 +113,54 @@ impl<'f> Tiled<'f> {
         self.looped.iter().any(|dim| self.facts.dims[*dim].is_revisited)
     }
 
-    fn is_split_revisited(&self) -> bool {
-        self.splittable
-            .is_some_and(|dim| self.facts.dims[dim].is_revisited)
+    /// Whether other CTAs reread the parts that a CTA has reduced.
+    fn is_split_revisited(&self, split: Split) -> bool {
+        let mut dim = split.dim.into_iter();
+        split.parts > 1 && dim.any(|dim| self.facts.dims[dim].is_revisited)
     }
 
-    /// Whether CTAs walk over the points of the splittable dim, such as the rows of a gradient: each point has results too, beside
+    /// Whether CTAs walk over the points of a dim that may be split, such as the rows of a gradient: each point has results too, beside
     /// those of the reduction over all of them.
-    fn is_walk(&self) -> bool {
-        self.splittable
-            .is_some_and(|dim| self.facts.dims[dim].usage == Use::Both)
+    fn is_walk(&self, dim: Option<usize>) -> bool {
+        dim.is_some_and(|dim| self.facts.dims[dim].usage == Use::Both)
     }
 
-    /// The numbers of parts into which to try to split the splittable dim.
-    fn splits(&self) -> Vec<u64> {
+    /// The splits to try.
+    fn splits(&self) -> Vec<Split> {
         let sms = u64::from(self.target.part.sms);
-        let Some(dim) = self.splittable.filter(|_| self.ctas < 4 * sms || self.is_walk()) else {
-            return vec![1];
-        };
-        let steps = self.steps(dim);
-        // A split whose parts are known to be single points is refused.
-        let most = match self.facts.dims[dim].is_known && self.tile[dim] == Extent::ONE {
-            true => steps.div_ceil(2),
-            false => steps,
-        };
-        let wanted = SPLIT_CTAS_PER_SM.map(|per_sm| {
-            let split = (per_sm * sms).div_ceil(self.ctas.max(1));
-            split.min(most).max(1)
-        });
-        let mut splits = if self.is_walk() { Vec::new() } else { vec![1] };
-        for wanted in wanted {
-            splits.extend(self.equal_parts(dim, wanted));
-            splits.push(wanted);
+        let mut splits = Vec::new();
+        for dim in self.splittable.iter().copied() {
+            let is_walk = self.is_walk(Some(dim));
+            if self.ctas >= 4 * sms && !is_walk {
+                continue;
+            }
+            let steps = self.steps(dim);
+            // A split whose parts are known to be single points is refused.
+            let most = match self.facts.dims[dim].is_known && self.tile[dim] == Extent::ONE {
+                true => steps.div_ceil(2),
+                false => steps,
+            };
+            let wanted = SPLIT_CTAS_PER_SM.map(|per_sm| {
+                let parts = (per_sm * sms).div_ceil(self.ctas.max(1));
+                parts.min(most).max(1)
+            });
+            let whole = (!is_walk).then_some(1);
+            let wanted = wanted.map(|wanted| [self.equal_parts(dim, wanted), Some(wanted)]);
+            for parts in whole.into_iter().chain(wanted.into_iter().flatten().flatten()) {
+                let split = Split {
+                    dim: Some(dim),
+                    parts,
+                };
+                // What is not split is the same for all dims.
+                let is_same = |other: &Split| *other == split || (parts == 1 && other.parts == 1);
+                if !splits.iter().any(is_same) {
+                    splits.push(split);
+                }
+            }
         }
-        splits.dedup();
+        if splits.is_empty() {
+            splits.push(Split { dim: None, parts: 1 });
+        }
         splits
     }
 
@@ -147,12 +172,13 @@ impl<'f> Tiled<'f> {
         let is_whole = of_dim.is_known && of_dim.extent.is_multiple_of(self.tile[dim].points());
         let steps = self.steps(dim);
         let least = (wanted - wanted / 8).max(2);
+        let is_walk = self.is_walk(Some(dim)) && !of_dim.is_revisited;
         let mut parts = (least..=wanted).rev();
-        parts.find(|parts| is_whole && !self.is_walk() && steps.is_multiple_of(*parts))
+        parts.find(|parts| is_whole && !is_walk && steps.is_multiple_of(*parts))
     }
 
-    /// The factors of a dim, where the splittable one is split into so many parts.
-    fn spread(&self, dim: usize, split: u64) -> Vec<Factor> {
+    /// The factors of a dim.
+    fn spread(&self, dim: usize, split: Split) -> Vec<Factor> {
         let (extent, of_dim) = (self.tile[dim], &self.facts.dims[dim]);
         let mut factors = Vec::new();
         if of_dim.usage == Use::Kept {
@@ -161,8 +187,8 @@ impl<'f> Tiled<'f> {
             }
         } else if self.looped.contains(&dim) {
             factors.push(Factor::rest(Level::Loop));
-            if Some(dim) == self.splittable {
-                factors.push(Factor::new(Level::Split, split as i64));
+            if Some(dim) == split.dim {
+                factors.push(Factor::new(Level::Split, split.parts as i64));
             }
         }
         let registers = Factor::new(Level::Register, extent.registers as i64);
@@ -189,16 +215,17 @@ impl<'f> Tiled<'f> {
     }
 
     /// Adds a mapping and its variants: with rings, unrolled, with reads ahead, by way of shared memory, and held.
-    fn add_variants(&self, mapping: Mapping, split: u64, all: &mut Vec<Mapping>) {
+    fn add_variants(&self, mapping: Mapping, split: Split, all: &mut Vec<Mapping>) {
         let (facts, target, looped) = (self.facts, self.target, &self.looped);
         let is_merged = mapping.merge_reductions.contains(&Level::Loop);
-        let is_shared = split > 1 && self.is_split_revisited();
+        let is_shared = self.is_split_revisited(split);
+        let is_walk = self.is_walk(split.dim);
         let is_revisited = self.is_revisited();
         let is_alone = mapping.ctas_per_cluster() == 1;
-        let ringed = (!is_shared && (is_alone || self.is_walk()))
+        let ringed = (!is_shared && (is_alone || is_walk))
             .then(|| rings::ringed(facts, &mapping, target))
             .flatten();
-        let is_held_walk = self.is_walk() && !is_revisited && ringed.is_none();
+        let is_held_walk = is_walk && !is_revisited && ringed.is_none();
         // If a row is split, another kernel rereads its parts, and a ring would serve nothing. Rings of clusters are split
         // otherwise (`clusters`).
         if !is_shared && is_alone {
@@ -213,7 +240,7 @@ impl<'f> Tiled<'f> {
         let is_known = looped.iter().all(|dim| facts.dims[*dim].is_known);
         if is_merged && is_revisited && is_known && facts.reductions.iter().any(weighs_by_count) {
             let steps = looped.iter().map(|dim| self.steps(*dim)).product::<u64>();
-            all.extend(unrolled(facts, &mapping, steps.div_ceil(split)));
+            all.extend(unrolled(facts, &mapping, steps.div_ceil(split.parts)));
         }
         if (is_revisited || is_held_walk) && !is_shared && !is_merged {
             all.extend(prefetching(facts, &mapping, target));

@@ -41,12 +41,14 @@ pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
     100.0 * IDLE_SMS * (candidate.room(1) / candidate.mapped.ctas() - 1.0).max(0.0)
 }
 
-/// Uneven parts: steps in which only some of the CTAs that share a reduced dim have points left, in per cent of a copy's time.
+/// Uneven parts: steps in which only some of the CTAs that share a reduced dim have points left, in per cent of a copy's time. Those that walk
+/// over rows have one more or less.
 pub(super) fn uneven_parts(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let dims = mapped.facts.dims.iter().zip(&mapped.dims);
     let split = dims.filter(|(dim, spread)| {
-        dim.usage == Use::Reduced && dim.is_known && spread.is_looped && spread.ctas > 1
+        let is_shared = dim.usage == Use::Reduced || dim.is_revisited;
+        is_shared && dim.is_known && spread.is_looped && spread.ctas > 1
     });
     let longer = split.map(|(_, spread)| {
         let covered = spread.steps() * (spread.tile * spread.ctas) as f64;
@@ -54,6 +56,10 @@ pub(super) fn uneven_parts(candidate: &Candidate<'_>) -> f64 {
     });
     100.0 * longer.sum::<f64>()
 }
+
+/// How many times the bytes of a reduction's partial results another's are at least, if the second kernel is spread over the points of the
+/// other alone.
+const FEW_PARTIALS: f64 = 32.0;
 
 /// A second kernel, which combines the partial results of a split, and a third, if results are broadcast along the split dim again,
 /// in microseconds; and, in per cent of a copy's time, the partial results, which are written and read again by as many SMs as
@@ -78,7 +84,12 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
     let reductions = &mapped.facts.reductions;
     let partials = || reductions.iter().filter(|reduction| leaves_partials(reduction));
     let scratch = partials().map(result_bytes).sum::<f64>();
-    let finishing = f64::from(candidate.target.part.sms).min(points_behind(candidate, &leaves_partials));
+    // Few partial results, such as numbers of points, are combined wherever they are needed.
+    let largest = partials().map(result_bytes).fold(0.0, f64::max);
+    let spreads = |reduction: &Reduction| {
+        leaves_partials(reduction) && FEW_PARTIALS * result_bytes(reduction) >= largest
+    };
+    let finishing = f64::from(candidate.target.part.sms).min(points_behind(candidate, &spreads));
     let read_again = f64::from(candidate.target.part.sms) / finishing.max(1.0);
     // Partial results that are merged with those that they wait for need no other pass, unless something is written along the dim.
     let is_needed_again = |dim: usize| {
@@ -131,21 +142,20 @@ pub fn parts_of_stage(kept: u64, points: u64, row_bytes: u64, target: &Target) -
     (wanted..2 * wanted).find(divides).unwrap_or(wanted)
 }
 
-/// Returns the number of points that the kernel which combines partial results is spread over: the points of the dims that all
-/// partial results keep, and that no reduction behind them ranges over.
-fn points_behind(candidate: &Candidate<'_>, leaves_partials: &dyn Fn(&Reduction) -> bool) -> f64 {
+/// Returns the number of points that the kernel which combines partial results is spread over: the points of the dims that the partial
+/// results of all reductions that `spreads` names keep, and that no reduction behind them ranges over.
+fn points_behind(candidate: &Candidate<'_>, spreads: &dyn Fn(&Reduction) -> bool) -> f64 {
     let mapped = &candidate.mapped;
     let reductions = &mapped.facts.reductions;
     // Reductions are in order: each comes behind those that it waits for.
     let mut is_behind = Vec::<bool>::with_capacity(reductions.len());
     for reduction in reductions {
-        let hangs =
-            |number: &usize| leaves_partials(&reductions[*number]) || is_behind.get(*number) == Some(&true);
+        let hangs = |number: &usize| spreads(&reductions[*number]) || is_behind.get(*number) == Some(&true);
         is_behind.push(reduction.waits_for.iter().any(hangs));
     }
     let is_spread = |dim: usize| {
         let mut all = reductions.iter().zip(&is_behind);
-        all.all(|(reduction, is_behind)| match leaves_partials(reduction) {
+        all.all(|(reduction, is_behind)| match spreads(reduction) {
             true => reduction.keeps[dim],
             false => !is_behind || !reduction.over[dim],
         })

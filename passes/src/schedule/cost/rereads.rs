@@ -69,7 +69,10 @@ pub(super) fn loops_of_walks(candidate: &Candidate<'_>) -> f64 {
     let dims = mapped.facts.dims.iter().zip(&mapped.dims);
     let looped = || dims.clone().filter(|(_, spread)| spread.is_looped);
     let rereads = looped().any(|(dim, _)| dim.is_revisited);
-    let walks = looped().any(|(dim, _)| dim.usage == Use::Both && !dim.is_revisited);
+    let walks = looped().any(|(dim, spread)| {
+        let is_of_rows = dim.usage == Use::Both && !dim.is_revisited;
+        is_of_rows && (!dim.is_known || spread.steps() > 1.0)
+    });
     match rereads && walks && !mapped.is_ringed() {
         true => LOOPS_OF_WALK,
         false => 0.0,
