@@ -857,8 +857,8 @@ def NormSelectSchedule : RustPass<"norm-select-schedule", "builtin.module"> {
     Option<"absent", "absent", "bool", /*default=*/"false",
            "Whether schedules may name kernels that the module does not have, because norm-split-reductions will make them">,
     Option<"bySize", "by-size", "bool", /*default=*/"false",
-           "Whether a kernel with a dynamic number of points gets further schedules for few points, where the cost model expects "
-           "these to gain more than 7%">,
+           "Whether a kernel with a dynamic number of points, or with rows of dynamic length, gets further schedules for few points "
+           "and for short rows, where the cost model expects these to gain more than 7%">,
     Option<"batchInvariant", "batch-invariant", "bool", /*default=*/"false",
            "Whether a row's results must not depend on the number of rows, bit for bit: the choice then does not know it">,
     Option<"portableClusters", "portable-clusters", "bool", /*default=*/"false",

@@ -11,14 +11,13 @@ mod views;
 
 use std::collections::HashMap;
 
-use melior::ir::block::BlockArgument;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockLike, Module, OperationRef, RegionLike, Value, ValueLike};
 use norma_bundle::Expression;
 use norma_bundle::condition::{Condition, Relation};
 use norma_dialects::conditions::{Conditions, Symbol, conditions};
 use norma_dialects::norm::{ComputeOp, LaunchOp};
-use norma_passes::mlir::values::key;
+use norma_passes::mlir::values::{argument_number, key};
 use norma_passes::mlir::{types, walk};
 
 use super::affine;
@@ -213,9 +212,9 @@ struct Names {
 
 impl Names {
     fn whole(&mut self, value: Value) -> Buffer {
-        let tensor = match BlockArgument::try_from(value) {
-            Ok(argument) => tensor_name(argument.argument_number()),
-            Err(_) => match self.returned.iter().position(|other| *other == key(value)) {
+        let tensor = match argument_number(value) {
+            Some(argument) => tensor_name(argument),
+            None => match self.returned.iter().position(|other| *other == key(value)) {
                 Some(result) => tensor_name(self.arguments + result),
                 None => self.intermediate(key(value)),
             },
@@ -266,8 +265,7 @@ fn over_tensors(conditions: &Conditions, buffers: &[Buffer], numbers: &[Value]) 
         Symbol::Size(buffer, axis) => buffers.get(*buffer)?.size(*axis),
         Symbol::Number(argument) => {
             let number = numbers.get(argument.checked_sub(buffers.len())?)?;
-            let number = BlockArgument::try_from(*number).ok()?;
-            Some(Expression::symbol(number_symbol(number.argument_number())))
+            Some(Expression::symbol(number_symbol(argument_number(*number)?)))
         }
     });
     // A bundle cannot pass a value that has no name.

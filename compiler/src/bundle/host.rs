@@ -5,8 +5,7 @@ mod choices;
 use std::collections::BTreeSet;
 
 use melior::ir::attribute::{ArrayAttribute, DenseI64ArrayAttribute, DictionaryAttribute};
-use melior::ir::block::BlockArgument;
-use melior::ir::operation::{OperationLike, OperationResult};
+use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, BlockLike, Location, Module, OperationRef, RegionLike, Type, Value, ValueLike};
 use norma_bundle::manifest::{ScalarType, ScalarValue};
 use norma_bundle::{Element, Expression};
@@ -15,7 +14,7 @@ use norma_dialects::norm::{LaunchOp, NumSmsOp};
 use norma_dialects::symbol_name;
 use norma_passes::mlir::diagnostic::Diagnostic;
 use norma_passes::mlir::interval::Interval;
-use norma_passes::mlir::values::{definition, key};
+use norma_passes::mlir::values::{argument_number, definition, key};
 use norma_passes::mlir::{types, walk};
 
 use super::affine;
@@ -430,9 +429,7 @@ impl Reader {
                 buffers.push(self.buffer(value).ok_or_else(|| refuse(message))?);
                 continue;
             }
-            let argument = BlockArgument::try_from(value)
-                .ok()
-                .map(|argument| argument.argument_number());
+            let argument = argument_number(value);
             let scalar = self
                 .scalars
                 .iter()
@@ -502,10 +499,10 @@ pub(super) fn view(value: Value) -> Option<View> {
     // In the order of the walk, from the last collapse to the first.
     let mut collapses = Vec::new();
     let root = loop {
-        if let Ok(argument) = BlockArgument::try_from(value) {
-            break Root::Argument(argument.argument_number());
+        if let Some(argument) = argument_number(value) {
+            break Root::Argument(argument);
         }
-        let op = OperationResult::try_from(value).ok()?.owner();
+        let op = definition(value)?;
         if walk::has_name(op, "memref.alloc") {
             break Root::Allocation(key(value));
         }

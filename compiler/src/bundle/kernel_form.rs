@@ -3,10 +3,10 @@
 //! They are read before a schedule takes a kernel apart, together with the launches at that point, and kept independent of
 //! the IR.
 
+use norma_passes::mlir::values::argument_number;
 use std::collections::BTreeSet;
 
 use melior::Context;
-use melior::ir::block::BlockArgument;
 use melior::ir::operation::OperationLike;
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Module, RegionLike, Value};
 use norma_bundle::Expression;
@@ -237,7 +237,7 @@ fn limits<'c>(
     guards: &[Guard<'c>],
     context: &'c Context,
 ) -> Option<Vec<(Size, Option<AffineExpr<'c>>)>> {
-    let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
+    let argument = |value: Value| argument_number(value);
     let buffer = argument(buffer)?;
     let extents = (0..extents.result_count()).map(|dim| extents.result(dim).ok());
     let extents = extents.collect::<Option<Vec<_>>>()?;
@@ -277,7 +277,7 @@ fn runs<'c>(
     size_of: &dyn Fn(usize) -> Option<Size>,
     context: &'c Context,
 ) -> Option<Vec<WholeRuns>> {
-    let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
+    let argument = |value: Value| argument_number(value);
     let buffer = argument(buffer)?;
     let all = (0..extents.result_count()).map(|dim| extents.result(dim).ok());
     let all = all.collect::<Option<Vec<_>>>()?;
@@ -310,7 +310,7 @@ fn reach(
     access: AffineMap,
     extents: &[Expression],
 ) -> Option<Vec<(Size, Expression)>> {
-    let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
+    let argument = |value: Value| argument_number(value);
     let buffer = argument(buffer)?;
     // `None` for a number, which has no extent.
     let dims = indices
@@ -369,7 +369,7 @@ fn plain(
     indices: &[Value],
     access: AffineMap,
 ) -> Option<Vec<(Size, usize)>> {
-    let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
+    let argument = |value: Value| argument_number(value);
     let buffer = argument(buffer)?;
     let dims = indices
         .iter()

@@ -1,12 +1,11 @@
 //! The reshapes, casts and slices of tensors, and what they say about sizes and offsets.
 
 use melior::ir::attribute::ArrayAttribute;
-use melior::ir::block::BlockArgument;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, Value};
 use norma_bundle::Expression;
 use norma_dialects::{dense_i64, op_name};
-use norma_passes::mlir::values::definition;
+use norma_passes::mlir::values::{argument_number, definition};
 use norma_passes::mlir::walk;
 
 use super::host::number_symbol;
@@ -94,8 +93,7 @@ impl Number<'_, '_> {
 
 fn expression(value: Value) -> Option<Expression> {
     let Some(op) = definition(value) else {
-        let argument = BlockArgument::try_from(value).ok()?;
-        return Some(Expression::symbol(number_symbol(argument.argument_number())));
+        return Some(Expression::symbol(number_symbol(argument_number(value)?)));
     };
     let operand = |index| expression(op.operand(index).ok()?);
     match op_name(op) {

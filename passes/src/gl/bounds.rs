@@ -3,10 +3,7 @@
 //!
 //! Scalars are coordinates and sizes, of type index, whose arithmetic does not wrap.
 
-use melior::ir::{
-    BlockLike, Value, ValueLike, attribute::DenseI64ArrayAttribute, block::BlockArgument,
-    operation::OperationLike,
-};
+use melior::ir::{BlockLike, Value, ValueLike, attribute::DenseI64ArrayAttribute, operation::OperationLike};
 use norma_dialects::{
     gl::{ClusterRankOp, LaunchAttr, ParamKind},
     integer_of, op_name,
@@ -17,7 +14,7 @@ use crate::mlir::{
     comparison::IntegerPredicate,
     interval::Interval,
     types,
-    values::{definition, owner},
+    values::{argument_number, definition, owner},
     walk,
 };
 
@@ -107,7 +104,7 @@ fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<Interval>
 /// The interval of a value with which each step of an `scf.while` begins, if the loop continues while this value is less than a
 /// bound (unsigned), as the number of a drawn tile is.
 fn of_drawn_tile(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
-    let number = BlockArgument::try_from(value).ok()?.argument_number();
+    let number = argument_number(value)?;
     let of = owner(value).filter(|of| walk::has_name(*of, "scf.while"))?;
     let is_of_step = steps::body(of)
         .ok()?

@@ -6,7 +6,6 @@
 use melior::ir::{
     BlockLike, OperationRef, Value, ValueLike,
     attribute::{ArrayAttribute, DenseI64ArrayAttribute, IntegerAttribute},
-    block::BlockArgument,
     operation::OperationLike,
 };
 use norma_dialects::{
@@ -17,7 +16,11 @@ use norma_dialects::{
 
 use crate::{
     gcd::gcd,
-    mlir::{types, values::definition, walk},
+    mlir::{
+        types,
+        values::{block_argument, definition},
+        walk,
+    },
 };
 
 use super::{
@@ -186,14 +189,14 @@ pub(super) fn launch_of<'c>(buffer: Value<'c, '_>) -> Option<(LaunchAttr<'c>, us
         let (launch, param) = param_of(view.operand(0).ok()?)?;
         return Some((launch, usize::try_from(param.argument()).ok()?));
     }
-    let argument = BlockArgument::try_from(buffer).ok()?;
+    let argument = block_argument(buffer)?;
     let kernel = argument.owner().parent_operation()?;
     Some((launch::of(kernel)?, argument.argument_number()))
 }
 
 /// The launch of the lowered kernel that has `value` as a parameter, and what this parameter holds.
 pub(super) fn param_of<'c>(value: Value<'c, '_>) -> Option<(LaunchAttr<'c>, ParamAttr<'c>)> {
-    let argument = BlockArgument::try_from(value).ok()?;
+    let argument = block_argument(value)?;
     let kernel = argument.owner().parent_operation()?;
     let params = ArrayAttribute::try_from(kernel.attribute(attributes::kernel::PARAMS).ok()?).ok()?;
     let param = ParamAttr::from_attribute(params.element(argument.argument_number()).ok()?)?;

@@ -40,7 +40,7 @@ use std::collections::BTreeSet;
 
 use melior::ir::{
     BlockLike, BlockRef, OperationRef, RegionLike, Value, ValueLike, attribute::DenseI64ArrayAttribute,
-    block::BlockArgument, operation::OperationLike,
+    operation::OperationLike,
 };
 use norma_dialects::{
     attributes::kernel,
@@ -62,7 +62,7 @@ use crate::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
-        values::definition,
+        values::{block_argument, definition},
         walk,
     },
     table::{GlInsertBarriers, GlInsertBarriersStatistic},
@@ -379,7 +379,7 @@ fn current_buffer(memory: Value<'_, '_>) -> Option<AlternatingBuffer> {
     let stage = MemDescIndexOp::from_op(definition(memory)?)?;
     let stages = MemDescType::from_type(stage.memory().ok()?.r#type())?;
     let remainder = definition(stage.index().ok()?).filter(|op| walk::has_name(*op, "arith.remui"))?;
-    let step = BlockArgument::try_from(remainder.operand(0).ok()?).ok()?;
+    let step = block_argument(remainder.operand(0).ok()?)?;
     let of = step.owner().parent_operation()?;
     let is_by_two = divisibility::constant(remainder.operand(1).ok()?) == Some(2);
     let counts_steps = walk::has_name(of, "scf.for")

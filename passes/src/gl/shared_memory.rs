@@ -5,10 +5,7 @@
 
 use melior::{
     Context,
-    ir::{
-        Location, OperationRef, Type, TypeLike, Value, ValueLike,
-        operation::{OperationLike, OperationResult},
-    },
+    ir::{Location, OperationRef, Type, TypeLike, Value, ValueLike, operation::OperationLike},
 };
 use norma_dialects::{
     gl::{
@@ -21,7 +18,7 @@ use norma_dialects::{
 };
 use norma_targets::MBARRIER_BYTES;
 
-use crate::mlir::{diagnostic::Diagnostic, types};
+use crate::mlir::{diagnostic::Diagnostic, types, values::definition};
 
 /// When an access to shared memory is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +170,7 @@ pub fn type_of<'c>(
 /// The allocation that a memory is, or of which it is a stage or a reshaped view; `None` if it comes through a region or a
 /// block argument.
 pub fn origin<'c, 'a>(memory: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
-    let mut op = OperationResult::try_from(memory).ok()?.owner();
+    let mut op = definition(memory)?;
     loop {
         let whole = if let Some(stage) = MemDescIndexOp::from_op(op) {
             stage.memory()
@@ -182,7 +179,7 @@ pub fn origin<'c, 'a>(memory: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
         } else {
             return is_allocation(op).then_some(op);
         };
-        op = OperationResult::try_from(whole.ok()?).ok()?.owner();
+        op = definition(whole.ok()?)?;
     }
 }
 

@@ -1,8 +1,6 @@
 //! Computes scalars of a loop's body as they are in another of its steps, and tells which loads an earlier step may issue.
 
-use melior::ir::{
-    BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument, operation::OperationLike,
-};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{gl::LoadOp, op_name};
 
 use crate::{
@@ -11,7 +9,7 @@ use crate::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::PassError,
-        values::{definition, owner},
+        values::{argument_number, definition, owner},
         walk,
     },
 };
@@ -59,8 +57,8 @@ fn place<'c, 'a>(of: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result<Place
     if owner(value) != Some(of) {
         return Ok(Place::Outside);
     }
-    match BlockArgument::try_from(value).map(|argument| argument.argument_number()) {
-        Ok(0) => Ok(Place::Number),
+    match argument_number(value) {
+        Some(0) => Ok(Place::Number),
         _ => Err(Unknown::Carried),
     }
 }

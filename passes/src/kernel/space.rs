@@ -60,6 +60,8 @@ pub struct Space<'c, 'a> {
     pub guards: Vec<Guard<'c>>,
     /// The sizes, as (buffer, axis).
     pub sizes: Vec<(usize, usize)>,
+    /// Upper bounds of sizes that are assumed beside those of the kernel, as (buffer, axis, most).
+    assumed: Vec<(usize, usize, i64)>,
     /// The ops of the body, in order.
     pub ops: Vec<OperationRef<'c, 'a>>,
     /// The values of the body at which anything is accessed, in the order of their first use.
@@ -170,6 +172,7 @@ impl<'c, 'a> Space<'c, 'a> {
                 .chunks_exact(2)
                 .map(|pair| (pair[0] as usize, pair[1] as usize))
                 .collect(),
+            assumed: Vec::new(),
             ops: Vec::new(),
             places: Vec::new(),
             facts: HashMap::new(),
@@ -200,6 +203,11 @@ impl<'c, 'a> Space<'c, 'a> {
             // No buffer has this axis.
             self.sizes.push((self.buffers.len(), number));
         }
+    }
+
+    /// Assumes that a dynamic size is at most `most`, as in a copy of the kernel that is launched for such sizes alone.
+    pub fn assume_at_most(&mut self, buffer: usize, axis: usize, most: i64) {
+        self.assumed.push((buffer, axis, most));
     }
 
     /// Returns the program as a kernel.

@@ -6,14 +6,17 @@
 
 mod alternatives;
 mod any_rows;
+mod better;
 mod crossing;
 mod explanation;
 mod few;
 mod given;
+mod short_rows;
 
 use std::collections::{HashSet, VecDeque};
 
 use alternatives::{set_alternatives, size_name};
+use better::Better;
 use explanation::explanation;
 use few::few;
 use given::Given;
@@ -24,6 +27,7 @@ use norma_dialects::{
     norm::{ChoiceAttr, KernelOp, Level, ScheduleAttr},
 };
 use norma_targets::Target;
+use short_rows::short_rows;
 
 use crate::{
     mlir::{
@@ -142,7 +146,7 @@ enum Choice<'c> {
 }
 
 /// The schedule with the lowest expected cost among those that the passes can apply. With `by_size` the kernel may get
-/// others for few points.
+/// others for short rows and for few points.
 fn choose<'c>(
     kernel: KernelOp<'c, '_>,
     target: &Target,
@@ -202,23 +206,30 @@ fn choose<'c>(
         }
     }
     if by_size {
-        let all = few(space, facts, &mapping, target)?;
-        let mut alternatives = Vec::with_capacity(all.len());
-        for few in all {
-            let schedule = few.mapping.attribute(location).ok_or(PassError::Reported)?;
+        let short = short_rows(kernel, facts, &mapping, target)?;
+        let few = few(space, facts, &mapping, target)?;
+        let short = short.into_iter().map(|better| (better, "elements in a row"));
+        let few = few.into_iter().map(|better| (better, "points"));
+        let mut alternatives = Vec::new();
+        for (better, what) in short.chain(few) {
+            let schedule = better.mapping.attribute(location).ok_or(PassError::Reported)?;
             // SAFETY: the attribute lives in the context of the location.
             let schedule = unsafe { Attribute::from_raw(schedule.to_raw()) };
-            let size = Expression::symbol(size_name(few.size.0, few.size.1));
-            let limit = Expression::Integer(i64::try_from(few.most + 1).unwrap_or(i64::MAX));
+            let size = Expression::symbol(size_name(better.size.0, better.size.1));
+            let limit = Expression::Integer(i64::try_from(better.most + 1).unwrap_or(i64::MAX));
             alternatives.push(([size, limit], schedule));
             if cx.options().explain {
-                let (points, most) = (few.points, few.most);
-                let [few_us, rival_us] = [&few.cost, &few.cost_of_rival].map(Cost::total);
-                let mapping = &few.mapping;
+                let Better {
+                    mapping,
+                    extent,
+                    most,
+                    ..
+                } = &better;
+                let [us, rival_us] = [&better.cost, &better.cost_of_rival].map(Cost::total);
                 cx.remark(
                     location,
                     format!(
-                        "up to {most} points {mapping}: {few_us:.1} us with {points} of them, not {rival_us:.1}"
+                        "up to {most} {what} {mapping}: {us:.1} us with {extent} of them, not {rival_us:.1}"
                     ),
                 );
             }

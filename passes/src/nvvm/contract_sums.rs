@@ -10,10 +10,7 @@
 
 use std::{collections::HashMap, fmt, str::FromStr};
 
-use melior::ir::{
-    OperationRef, Value, ValueLike,
-    operation::{OperationLike, OperationResult},
-};
+use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 
 use norma_dialects::attributes::op::ROUNDED;
 
@@ -24,7 +21,7 @@ use crate::{
         fast_math::{self, CONTRACT, FLAGS},
         pass::{PassContext, PassError, PassResult},
         types,
-        values::{definition, key, uses},
+        values::{definition, key, result_number, uses},
         walk,
     },
     table::{NvvmContractSums, NvvmContractSumsStatistic},
@@ -143,10 +140,7 @@ fn product<'c: 'a, 'a>(value: Value<'c, 'a>) -> Result<Option<Multiplied<'c, 'a>
         return Ok(None);
     };
     let (multiplication, element) = match walk::has_name(op, "vector.to_elements") {
-        true => (
-            definition(op.operand(0)?),
-            Some(OperationResult::try_from(value)?.result_number()),
-        ),
+        true => (definition(op.operand(0)?), result_number(value)),
         false => (Some(op), None),
     };
     let multiplication = multiplication.filter(|op| walk::has_name(*op, "arith.mulf"));

@@ -79,8 +79,8 @@ pub struct CompileArgs {
     #[arg(long, value_name = "[KERNEL=]ATTRIBUTE", value_parser = stated)]
     pub schedule: Vec<String>,
 
-    /// Give a function whose sizes only the run knows kernels for few points beside the one for many, where they gain more
-    /// than 7%; the launcher picks by size.
+    /// Give a function whose sizes only the run knows kernels for few points and for short rows beside the one for many and long ones,
+    /// where they gain more than 7%; the launcher picks by size.
     #[arg(long)]
     pub by_size: bool,
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use melior::ir::block::BlockArgument;
 use melior::ir::operation::OperationLike;
 use melior::ir::{
     AffineExpr, AffineMap, Attribute, BlockLike, BlockRef, OperationRef, RegionLike, RegionRef,
@@ -14,7 +13,7 @@ use norma_dialects::norm::{
     CacheOp, GatherOp, ReadOp, ReduceKind, ReduceOp, ScanOp, ScatterOp, WriteOp, YieldOp,
 };
 use norma_dialects::op_name;
-use norma_passes::mlir::values::key;
+use norma_passes::mlir::values::{argument_number, key};
 use norma_passes::mlir::walk;
 
 use super::scalar;
@@ -300,7 +299,7 @@ impl Reader {
         indices: &[IrValue],
         map: AffineMap,
     ) -> Option<(String, Vec<Value>)> {
-        let buffer = BlockArgument::try_from(buffer).ok()?.argument_number();
+        let buffer = argument_number(buffer)?;
         let view = self.views.get(buffer)?.clone();
         let indices = indices.iter().map(|index| self.value(*index));
         let indices = indices.collect::<Option<Vec<_>>>()?;
@@ -387,15 +386,12 @@ impl Reader {
 
     /// The position in the space of the dim that a block argument is.
     fn dim(&self, value: IrValue) -> Option<usize> {
-        BlockArgument::try_from(value)
-            .ok()?
-            .argument_number()
-            .checked_sub(self.first_dim)
+        argument_number(value)?.checked_sub(self.first_dim)
     }
 
     /// The expression that represents a scalar argument in coordinates.
     fn number(&self, value: IrValue) -> Option<Expression> {
-        let argument = BlockArgument::try_from(value).ok()?.argument_number();
+        let argument = argument_number(value)?;
         let number = argument.checked_sub(self.views.len())?;
         self.numbers.get(number).cloned()
     }
@@ -406,7 +402,7 @@ impl Reader {
         indices: &[IrValue],
         map: AffineMap,
     ) -> Option<(String, Vec<Expression>)> {
-        let buffer = BlockArgument::try_from(buffer).ok()?.argument_number();
+        let buffer = argument_number(buffer)?;
         let view = self.views.get(buffer)?;
         let dims = indices
             .iter()

@@ -1,17 +1,19 @@
 //! Sizes, strides and ends of a kernel's buffers, read back by the patterns from `gl.params` on the lowered function.
 
 use melior::ir::{
-    Attribute, BlockLike, OperationRef, Type, ValueLike,
-    attribute::ArrayAttribute,
-    block::BlockArgument,
-    operation::{OperationLike, OperationResult},
+    Attribute, BlockLike, OperationRef, Type, ValueLike, attribute::ArrayAttribute, operation::OperationLike,
 };
 use norma_dialects::{
     attributes::kernel,
     gl::{ParamAttr, ParamKind},
 };
 
-use crate::mlir::{diagnostic::Diagnostic, types, walk};
+use crate::mlir::{
+    diagnostic::Diagnostic,
+    types,
+    values::{argument_number, definition},
+    walk,
+};
 
 use super::emit::{Emit, Value};
 
@@ -165,9 +167,8 @@ fn params_of<'c>(function: OperationRef<'c, '_>) -> Vec<ParamAttr<'c>> {
 
 /// The parameter that a memref views through `builtin.unrealized_conversion_cast`.
 fn pointer_position(memref: Value<'_, '_>) -> Option<usize> {
-    let cast = OperationResult::try_from(memref).ok()?.owner();
-    let pointer = BlockArgument::try_from(cast.operand(0).ok()?).ok()?;
-    Some(pointer.argument_number())
+    let cast = definition(memref)?;
+    argument_number(cast.operand(0).ok()?)
 }
 
 fn argument<'c, 'a>(function: OperationRef<'c, 'a>, position: usize) -> Option<Value<'c, 'a>> {

@@ -8,10 +8,7 @@ use melior::{
     dialect::llvm,
     ir::{
         Attribute, BlockLike, BlockRef, OperationRef, Type, Value, ValueLike,
-        attribute::DenseI64ArrayAttribute,
-        block::BlockArgument,
-        operation::{OperationLike, OperationResult},
-        r#type::IntegerType,
+        attribute::DenseI64ArrayAttribute, operation::OperationLike, r#type::IntegerType,
     },
 };
 use norma_dialects::{
@@ -21,7 +18,14 @@ use norma_dialects::{
 
 use crate::{
     gl::{global_memory, tensor_maps},
-    mlir::{address_space, context, diagnostic::Diagnostic, pass::PassError, types, walk},
+    mlir::{
+        address_space, context,
+        diagnostic::Diagnostic,
+        pass::PassError,
+        types,
+        values::{argument_number, definition},
+        walk,
+    },
 };
 
 use super::tensor;
@@ -119,10 +123,9 @@ fn outermost_sizes_of_loads<'c>(kernel: OperationRef<'c, '_>) -> Result<Vec<Buff
     for load in walk::all(kernel, LoadOp::from_op) {
         let buffer = load.buffer()?;
         let outermost = types::shape(buffer.r#type()).and_then(|shape| shape.first().copied());
-        if let (Some(_), Some(None), Ok(argument)) =
-            (load.alignment(), outermost, BlockArgument::try_from(buffer))
+        if let (Some(_), Some(None), Some(argument)) = (load.alignment(), outermost, argument_number(buffer))
         {
-            sizes.push((argument.argument_number() as i64, 0));
+            sizes.push((argument as i64, 0));
         }
     }
     Ok(sizes)
@@ -148,15 +151,13 @@ fn queried_sizes<'c>(kernel: OperationRef<'c, '_>) -> Result<Vec<BufferAxis>, Pa
 
 /// The buffer and axis of a `memref.dim` of a kernel argument and a constant axis.
 fn queried(dim: OperationRef<'_, '_>) -> Option<BufferAxis> {
-    let buffer = BlockArgument::try_from(dim.operand(0).ok()?)
-        .ok()?
-        .argument_number();
+    let buffer = argument_number(dim.operand(0).ok()?)?;
     Some((buffer as i64, constant_index(dim.operand(1).ok()?)?))
 }
 
 /// The value of an `arith.constant` of type index.
 pub(super) fn constant_index(value: Value<'_, '_>) -> Option<i64> {
-    let op = OperationResult::try_from(value).ok()?.owner();
+    let op = definition(value)?;
     integer_of(op, "value")
 }
 
@@ -165,12 +166,13 @@ fn tensor_maps<'c>(kernel: OperationRef<'c, '_>) -> Result<BTreeSet<(i64, Vec<i6
     let mut maps = BTreeSet::new();
     for map in walk::all(kernel, TensorMapOp::from_op) {
         let location = map.op().location();
-        let buffer = BlockArgument::try_from(map.buffer()?)
-            .map_err(|_| Diagnostic::unsupported(location, "expected the tensor map of a kernel argument"))?;
+        let buffer = argument_number(map.buffer()?).ok_or_else(|| {
+            Diagnostic::unsupported(location, "expected the tensor map of a kernel argument")
+        })?;
         let ty = TensorMapType::from_type(map.map()?.r#type())
             .ok_or_else(|| Diagnostic::internal(location, "expected a tensor map"))?;
         tensor_maps::check(map.buffer()?, location)?;
-        maps.insert((buffer.argument_number() as i64, ty.r#box().to_vec(), ty.swizzle()));
+        maps.insert((buffer as i64, ty.r#box().to_vec(), ty.swizzle()));
     }
     Ok(maps)
 }

@@ -3,7 +3,7 @@
 use melior::ir::{
     Type, ValueLike,
     attribute::{FloatAttribute, IntegerAttribute},
-    operation::{OperationLike, OperationResult},
+    operation::OperationLike,
 };
 use norma_dialects::layout;
 use norma_layout::LinearLayout;
@@ -109,10 +109,10 @@ pub(super) fn element_bytes<'c>(e: &Emit<'_, 'c, '_>, element: Type<'c>) -> Resu
 
 /// Whether a value is the constant +0 of any scalar type.
 pub(super) fn is_zero(value: Value<'_, '_>) -> bool {
-    let Ok(result) = OperationResult::try_from(value) else {
+    let Some(op) = definition(value) else {
         return false;
     };
-    let Ok(attribute) = result.owner().attribute("value") else {
+    let Ok(attribute) = op.attribute("value") else {
         return false;
     };
     match FloatAttribute::try_from(attribute) {

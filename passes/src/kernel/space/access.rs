@@ -236,6 +236,17 @@ impl<'c> Space<'c, '_> {
         if let Some(size) = self.static_size(buffer, axis) {
             return Interval::exactly(size);
         }
+        let assumed = self.assumed.iter().filter(|(b, a, _)| (*b, *a) == (buffer, axis));
+        let assumed = assumed.map(|(_, _, most)| *most).min().unwrap_or(i64::MAX);
+        let stated = self.stated_bounds(buffer, axis);
+        Interval {
+            most: stated.most.min(assumed),
+            ..stated
+        }
+    }
+
+    /// The range of a dynamic size that the kernel states.
+    fn stated_bounds(&self, buffer: usize, axis: usize) -> Interval {
         let bounds = self.kernel().ok().and_then(|kernel| kernel.bounds());
         let bounds = bounds.unwrap_or_default();
         let stated = bounds

@@ -10,7 +10,6 @@ use melior::ir::BlockLike;
 use melior::ir::{
     AffineExpr, AffineMap, Attribute, BlockRef, OperationRef, Region, Value, ValueLike,
     attribute::{ArrayAttribute, FloatAttribute, IntegerAttribute},
-    block::BlockArgument,
     operation::OperationLike,
     r#type::TypeLike,
 };
@@ -32,7 +31,7 @@ use crate::{
         diagnostic::Diagnostic,
         pass::PassError,
         types,
-        values::{definition, key, uses},
+        values::{block_argument, definition, key, uses},
         walk,
     },
 };
@@ -249,7 +248,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
             if !seen.insert(key(value)) {
                 continue;
             }
-            if let Ok(argument) = BlockArgument::try_from(value) {
+            if let Some(argument) = block_argument(value) {
                 if argument.owner() == self.body {
                     let operand = argument.argument_number();
                     sources.accumulates |= operand >= self.inits;

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use melior::ir::{Location, OperationRef, Value, ValueLike, block::BlockArgument, operation::OperationLike};
+use melior::ir::{Location, OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::{KernelOp, LaunchOp};
 
 use super::{
@@ -23,7 +23,7 @@ use crate::{
         diagnostic::Diagnostic,
         pass::{PassError, PassResult},
         types,
-        values::key,
+        values::{argument_number, key},
         walk,
     },
 };
@@ -130,8 +130,7 @@ impl<'c: 'a, 'a, 'k> Launch<'c, 'a, 'k> {
 
     /// The argument of the function that a buffer is a view of.
     fn argument(&self, buffer: usize) -> Option<usize> {
-        let argument = BlockArgument::try_from(root(*self.buffers.get(buffer)?)).ok()?;
-        Some(argument.argument_number())
+        argument_number(root(*self.buffers.get(buffer)?))
     }
 
     fn writes(&self, memory: usize) -> bool {

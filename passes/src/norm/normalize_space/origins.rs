@@ -4,10 +4,13 @@
 //! where one is the extent of a dim and an access has this dim alone as its coordinate along the other: a launch refuses tensors of which
 //! it reads or writes but a part.
 
-use melior::ir::{Value, ValueLike, block::BlockArgument, operation::OperationLike};
+use melior::ir::{Value, ValueLike, operation::OperationLike};
 use norma_dialects::{integer_of, norm::LaunchOp, op_name};
 
-use crate::mlir::{types, values::definition};
+use crate::mlir::{
+    types,
+    values::{argument_number, definition},
+};
 
 /// Where a launch has a size from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,18 +77,15 @@ fn of_buffer(buffer: Value<'_, '_>) -> Vec<Origin> {
 
 /// The origin of a buffer's size along an axis, the `number`-th of its dynamic ones.
 fn of_size(buffer: Value<'_, '_>, axis: usize, number: usize) -> Origin {
-    if let Ok(argument) = BlockArgument::try_from(buffer) {
-        return Origin::Argument(argument.argument_number(), axis);
+    if let Some(argument) = argument_number(buffer) {
+        return Origin::Argument(argument, axis);
     }
     let allocated = || {
         let alloc = definition(buffer).filter(|op| op_name(*op) == "memref.alloc")?;
         let dim = definition(alloc.operand(number).ok()?).filter(|op| op_name(*op) == "memref.dim")?;
-        let argument = BlockArgument::try_from(dim.operand(0).ok()?).ok()?;
+        let argument = argument_number(dim.operand(0).ok()?)?;
         let axis = integer_of(definition(dim.operand(1).ok()?)?, "value")?;
-        Some(Origin::Argument(
-            argument.argument_number(),
-            usize::try_from(axis).ok()?,
-        ))
+        Some(Origin::Argument(argument, usize::try_from(axis).ok()?))
     };
     allocated().unwrap_or(Origin::Unknown)
 }

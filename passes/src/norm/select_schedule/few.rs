@@ -7,22 +7,18 @@
 use melior::Error;
 use norma_targets::Target;
 
+use super::better::{Better, multiple_of_size, pays};
 use crate::{
     kernel::space::Space,
-    mlir::linear_form::LinearForm,
     schedule::{
         candidates::candidates,
-        cost::{Assembled, Cost, SHORT_LAUNCH_US, cheapest, cost},
+        cost::{Assembled, cheapest, cost},
         exchanges,
         facts::{Facts, Use},
         mapping::Mapping,
         plan,
     },
 };
-
-/// The factor by which the schedule for more points has to be slower at few points, launch included, for a further kernel to be worth it. Of
-/// schedules for the same kernel the model orders those that differ by more than this right in most cases.
-const GAIN: f64 = 1.07;
 
 /// The numbers of points that are tried, as divisors of the target's number of SMs: a point for each SM; and fewer, so that each may
 /// have the SMs of a cluster. LayerNorm of 16 rows of 16384 columns takes 3.3 us by one CTA for each row, and 2.4 us in clusters of 8
@@ -32,29 +28,14 @@ const SHARES: [u64; 3] = [1, 4, 16];
 /// The numbers of points of a row that are tried.
 const ROW_POINTS: [u64; 2] = [1 << 15, 1 << 17];
 
-/// A schedule that is better for few points.
-pub(super) struct Few {
-    /// The schedule.
-    pub(super) mapping: Mapping,
-    /// The number of points at which the two schedules were compared.
-    pub(super) points: u64,
-    /// Its expected cost at that number of points, and that of the schedule that is launched for more points.
-    pub(super) cost: Cost,
-    pub(super) cost_of_rival: Cost,
-    /// The size that the number of points follows from, as (buffer, axis).
-    pub(super) size: (usize, usize),
-    /// The largest such size tried for which it is better.
-    pub(super) most: u64,
-}
-
-/// Schedules for few points of the kernel's dynamic dim, those for the fewest first. Each is better at its number of points, by [`GAIN`], than
+/// Schedules for few points of the kernel's dynamic dim, those for the fewest first. Each is better at its number of points, by [`pays`], than
 /// the next one, and the last than `many`, the schedule for many points.
 pub(super) fn few(
     space: &Space<'_, '_>,
     facts: &Facts,
     many: &Mapping,
     target: &Target,
-) -> Result<Vec<Few>, Error> {
+) -> Result<Vec<Better>, Error> {
     let least = Facts::with_open_extent(space, 1)?;
     let differs = |dim: &usize| facts.dims[*dim].extent != least.dims[*dim].extent;
     let Some(dim) = (0..facts.dims.len()).find(differs) else {
@@ -73,7 +54,7 @@ pub(super) fn few(
     // A schedule for fewer points has to be better than the one that would be launched there otherwise.
     tried.sort_by_key(|points| std::cmp::Reverse(*points));
     let many_extent = facts.dims[dim].extent;
-    let mut all = Vec::<Few>::new();
+    let mut all = Vec::<Better>::new();
     for points in tried
         .into_iter()
         .filter(|points| (1..many_extent).contains(points))
@@ -93,15 +74,15 @@ pub(super) fn few(
         let (Some((mapping, best)), Some(cost_of_rival)) = (best, cost(&facts, rival, target)) else {
             continue;
         };
-        if cost_of_rival.total() + SHORT_LAUNCH_US <= GAIN * (best.total() + SHORT_LAUNCH_US) {
+        if !pays(&best, &cost_of_rival) {
             continue;
         }
         let beyond = all.last().map_or(many_extent, |few| few.most * points_of_one);
         let most = most_points(space, (&mapping, rival), (points, beyond), target)? / points_of_one;
         if most > 0 {
-            all.push(Few {
+            all.push(Better {
                 mapping,
-                points,
+                extent: points,
                 cost: best,
                 cost_of_rival,
                 size: space.sizes[symbol],
@@ -135,18 +116,4 @@ fn most_points(
         most = extent;
     }
     Ok(most)
-}
-
-/// Returns the size of which a dim's extent is a multiple, and the multiple: a tensor of m rows of 4096 elements has m * 4096 points.
-/// `None` for any other extent.
-fn multiple_of_size(space: &Space<'_, '_>, dim: usize) -> Option<(usize, u64)> {
-    let extent = LinearForm::of(space.extents[dim], 0, space.sizes.len())?;
-    let mut used = extent
-        .symbols
-        .iter()
-        .enumerate()
-        .filter(|(_, factor)| **factor != 0);
-    let (symbol, factor) = used.next()?;
-    let is_multiple = used.next().is_none() && extent.constant == 0;
-    is_multiple.then_some((symbol, u64::try_from(*factor).ok()?))
 }

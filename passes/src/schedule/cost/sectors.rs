@@ -57,7 +57,11 @@ impl SectorUse {
         let mut is_of_thread = true;
         while let Some(dim) = access.strides.iter().position(|other| *other == Some(stride)) {
             let along = &dims[dim];
-            let held = along.run_of_cta();
+            // Rows that end within a sector share it with the next row, which another CTA reads soon if not this one.
+            let held = match stride {
+                1 => along.run_of_cta(),
+                _ => along.of_cta(),
+            };
             if let Some(points) = request {
                 // A run continues from lane to lane; a thread by itself makes one access at a time.
                 let run = match (is_of_thread, along.lanes) {
