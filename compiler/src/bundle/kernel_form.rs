@@ -3,7 +3,6 @@
 //! They are read before a schedule takes a kernel apart, together with the launches at that point, and kept independent of
 //! the IR.
 
-use norma_passes::mlir::values::argument_number;
 use std::collections::BTreeSet;
 
 use melior::Context;
@@ -17,6 +16,7 @@ use norma_passes::kernel::digits::digits;
 use norma_passes::kernel::guards::{self, Guard};
 use norma_passes::mlir::context;
 use norma_passes::mlir::linear_form::LinearForm;
+use norma_passes::mlir::values::argument_number;
 use norma_passes::mlir::walk;
 
 use super::affine;
@@ -237,12 +237,11 @@ fn limits<'c>(
     guards: &[Guard<'c>],
     context: &'c Context,
 ) -> Option<Vec<(Size, Option<AffineExpr<'c>>)>> {
-    let argument = |value: Value| argument_number(value);
-    let buffer = argument(buffer)?;
+    let buffer = argument_number(buffer)?;
     let extents = (0..extents.result_count()).map(|dim| extents.result(dim).ok());
     let extents = extents.collect::<Option<Vec<_>>>()?;
     // A number is no dim, and in no guard.
-    let dim_of = |index: &Value| argument(*index)?.checked_sub(first_dim);
+    let dim_of = |index: &Value| argument_number(*index)?.checked_sub(first_dim);
     let used = indices.iter().filter_map(dim_of).collect();
     let own = guards.iter().filter(|guard| guards::concerns(guard, &used));
     let own = own.copied().collect::<Vec<_>>();
@@ -277,14 +276,13 @@ fn runs<'c>(
     size_of: &dyn Fn(usize) -> Option<Size>,
     context: &'c Context,
 ) -> Option<Vec<WholeRuns>> {
-    let argument = |value: Value| argument_number(value);
-    let buffer = argument(buffer)?;
+    let buffer = argument_number(buffer)?;
     let all = (0..extents.result_count()).map(|dim| extents.result(dim).ok());
     let all = all.collect::<Option<Vec<_>>>()?;
     let dims = indices.iter().map(|index| {
         Some(AffineExpr::dim(
             context,
-            argument(*index)?.checked_sub(first_dim)?,
+            argument_number(*index)?.checked_sub(first_dim)?,
         ))
     });
     let dims = AffineMap::new(context, all.len(), 0, &dims.collect::<Option<Vec<_>>>()?);
@@ -310,12 +308,11 @@ fn reach(
     access: AffineMap,
     extents: &[Expression],
 ) -> Option<Vec<(Size, Expression)>> {
-    let argument = |value: Value| argument_number(value);
-    let buffer = argument(buffer)?;
+    let buffer = argument_number(buffer)?;
     // `None` for a number, which has no extent.
     let dims = indices
         .iter()
-        .map(|index| extents.get(argument(*index)?.checked_sub(first_dim)?))
+        .map(|index| extents.get(argument_number(*index)?.checked_sub(first_dim)?))
         .collect::<Vec<_>>();
     let mut found = Vec::new();
     for axis in 0..access.result_count() {
@@ -369,12 +366,11 @@ fn plain(
     indices: &[Value],
     access: AffineMap,
 ) -> Option<Vec<(Size, usize)>> {
-    let argument = |value: Value| argument_number(value);
-    let buffer = argument(buffer)?;
+    let buffer = argument_number(buffer)?;
     let dims = indices
         .iter()
         .map(|index| {
-            let name = match argument(*index)?.checked_sub(first_dim) {
+            let name = match argument_number(*index)?.checked_sub(first_dim) {
                 Some(dim) => format!("d{dim}"),
                 None => "number".to_owned(),
             };

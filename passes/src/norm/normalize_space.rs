@@ -23,6 +23,8 @@ use norma_dialects::{
 };
 use origins::Origins;
 
+use super::launches::Launches;
+
 use crate::{
     kernel::{
         indices::{numbered, set_coordinates},
@@ -42,7 +44,7 @@ pub(crate) fn run<'c>(
     module: OperationRef<'c, '_>,
     cx: &PassContext<'c, NormNormalizeSpace>,
 ) -> PassResult<'c> {
-    let launches = walk::all(module, LaunchOp::from_op);
+    let mut launches = Launches::of(module)?;
     for kernel in walk::all(module, KernelOp::from_op) {
         // A schedule refers to the dims as they are.
         let has_schedule = kernel.schedule().is_some() || kernel.alternatives().is_some();
@@ -50,12 +52,7 @@ pub(crate) fn run<'c>(
             continue;
         }
         let space = Space::of(kernel)?;
-        let mut of_kernel = Vec::new();
-        for launch in &launches {
-            if is_launch_of(*launch, kernel)? {
-                of_kernel.push(*launch);
-            }
-        }
+        let of_kernel = launches.take(kernel);
         let mut mergeable = read(&space, Origins::of(of_kernel.iter().copied()), cx)?;
         let merged = mergeable.merge_all();
         if merged == 0 {
@@ -147,12 +144,6 @@ fn dims_used_as_values(space: &Space<'_, '_>) -> Result<BTreeSet<usize>, Error> 
         );
     }
     Ok(values)
-}
-
-fn is_launch_of<'c>(launch: LaunchOp<'c, '_>, kernel: KernelOp<'c, '_>) -> Result<bool, PassError<'c>> {
-    let callee = norma_dialects::symbol(launch.callee()?);
-    let name = kernel.sym_name()?;
-    Ok(callee.is_ok_and(|callee| callee == name))
 }
 
 /// Collapses the buffers that a launch passes, as those of the kernel are.

@@ -1,11 +1,17 @@
 //! Schedules that are better than a kernel's for some of its sizes.
 
+use norma_targets::Target;
+
 use crate::{
     kernel::space::Space,
     mlir::linear_form::LinearForm,
     schedule::{
-        cost::{Cost, SHORT_LAUNCH_US},
+        candidates::candidates,
+        cost::{Assembled, Cost, SHORT_LAUNCH_US, cheapest},
+        exchanges,
+        facts::Facts,
         mapping::Mapping,
+        plan,
     },
 };
 
@@ -26,6 +32,20 @@ pub(super) struct Better {
     pub(super) size: (usize, usize),
     /// The largest such size tried for which it is better.
     pub(super) most: u64,
+}
+
+/// The cheapest schedule that applies to a kernel as `space` and `facts` say it is for some sizes, with its expected cost; nothing of it has been
+/// assembled.
+pub(super) fn cheapest_of(space: &Space<'_, '_>, facts: &Facts, target: &Target) -> Option<(Mapping, Cost)> {
+    let is_legal =
+        |mapping: &Mapping| plan::check(space, mapping).is_ok() && exchanges::fit(facts, mapping, target);
+    cheapest(
+        facts,
+        candidates(facts, target),
+        target,
+        &Assembled::default(),
+        is_legal,
+    )
 }
 
 /// Whether a schedule is so much better than another that it is worth a kernel of its own.

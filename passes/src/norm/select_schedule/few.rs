@@ -7,16 +7,13 @@
 use melior::Error;
 use norma_targets::Target;
 
-use super::better::{Better, multiple_of_size, pays};
+use super::better::{Better, cheapest_of, multiple_of_size, pays};
 use crate::{
     kernel::space::Space,
     schedule::{
-        candidates::candidates,
-        cost::{Assembled, cheapest, cost},
-        exchanges,
+        cost::cost,
         facts::{Facts, Use},
         mapping::Mapping,
-        plan,
     },
 };
 
@@ -61,16 +58,7 @@ pub(super) fn few(
     {
         let rival = all.last().map_or(many, |few| &few.mapping);
         let facts = Facts::with_open_extent(space, points)?;
-        let is_legal = |mapping: &Mapping| {
-            plan::check(space, mapping).is_ok() && exchanges::fit(&facts, mapping, target)
-        };
-        let best = cheapest(
-            &facts,
-            candidates(&facts, target),
-            target,
-            &Assembled::default(),
-            is_legal,
-        );
+        let best = cheapest_of(space, &facts, target);
         let (Some((mapping, best)), Some(cost_of_rival)) = (best, cost(&facts, rival, target)) else {
             continue;
         };

@@ -6,17 +6,14 @@
 use norma_dialects::norm::KernelOp;
 use norma_targets::Target;
 
-use super::better::{Better, multiple_of_size, pays};
+use super::better::{Better, cheapest_of, multiple_of_size, pays};
 use crate::{
     kernel::space::Space,
     mlir::pass::PassError,
     schedule::{
-        candidates::candidates,
-        cost::{Assembled, cheapest, cost},
-        exchanges,
+        cost::cost,
         facts::{Access, Facts, Use},
         mapping::Mapping,
-        plan,
     },
 };
 
@@ -48,11 +45,7 @@ pub(super) fn short_rows<'c>(
             continue;
         }
         let rival = all.last().map_or(long, |shorter| &shorter.mapping);
-        let is_legal = |mapping: &Mapping| {
-            plan::check(&space, mapping).is_ok() && exchanges::fit(&facts, mapping, target)
-        };
-        let offered = candidates(&facts, target);
-        let best = cheapest(&facts, offered, target, &Assembled::default(), is_legal);
+        let best = cheapest_of(&space, &facts, target);
         let (Some((mapping, best)), Some(cost_of_rival)) = (best, cost(&facts, rival, target)) else {
             continue;
         };
