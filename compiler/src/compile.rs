@@ -1,14 +1,15 @@
 //! One compilation: lowers a source text, for one target, to the text of a level or to machine code.
 
-use std::cell::RefCell;
+mod machine_code;
+
 use std::collections::BTreeMap;
-use std::thread::{self, ScopedJoinHandle};
 
 use melior::Context;
 use melior::ir::attribute::DenseI32ArrayAttribute;
-use melior::ir::operation::OperationLike;
+use melior::ir::operation::{Operation, OperationLike};
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
+use norma_bundle::manifest::Sharded;
 use norma_dialects::attributes::kernel as attribute;
 use norma_dialects::norm::{CachePlace, ChoiceAttr};
 use norma_passes::check_launching_functions;
@@ -20,8 +21,7 @@ use norma_passes::schedule::mapping::Mapping;
 use norma_passes::table::NormFormKernels;
 
 use crate::bundle::{self, Bundle, Emitted, KernelForms, SourceConditions, SourceDefinition};
-use crate::emit::llvm_ir::LlvmContext;
-use crate::emit::{Assembler, Assemblies, Cubin, gate, ptx};
+use crate::emit::{Assemblies, Cubin};
 use crate::error::{Error, Kind, Result};
 use crate::level::Level;
 use crate::located_text::located_text;
@@ -32,6 +32,7 @@ use crate::registry;
 use crate::schedules;
 use crate::target::Target;
 use crate::timing::Timing;
+use machine_code::{MachineCode, Start, assemble, generate, machine_code};
 
 /// A text to compile.
 #[derive(Debug, Clone, Copy)]
@@ -73,12 +74,15 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
     }
     schedules::check(options)?;
     if options.from.is_mlir() {
-        with_module(input, options, outcome, |module, timing| {
+        with_module(input, options, outcome, |module, _, timing| {
             run_passes(module, options.from, to, options, timing)?;
             if to.is_mlir() {
                 return Ok(format!("{}\n", module.as_operation()).into_bytes());
             }
-            let modules = gpu_modules(module, input.name)?;
+            let modules = gpu_modules(module);
+            if modules.is_empty() {
+                return Err(no_kernel(input.name));
+            }
             if to == Level::Cubin && modules.len() > 1 {
                 return Err(Error::user(format!(
                     "expected one gpu.module for a cubin, got {}; a bundle takes several",
@@ -104,6 +108,9 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
 /// Compiles the input to a bundle for the target, in memory. It takes cubins from `assemblies` where the PTX was assembled before, by
 /// an earlier attempt at the bundle or for another bundle of the batch.
 ///
+/// The best-ranked schedules are attempted first. Where the assembler disappoints ([`missed`]), the schedule is not discarded: all are ranked
+/// again, this one with the registers that the assembler used.
+///
 /// # Errors
 ///
 /// As [`lower`]; also an input of a level that no longer has host functions.
@@ -114,59 +121,27 @@ pub fn bundle(
     outcome: &mut Outcome,
 ) -> Result<Bundle> {
     let is_chosen = options.from < Level::Scheduled;
-    let mut options = options.clone();
-    for attempt in 0..SPILLED_AT_MOST {
-        let mut tried = Outcome::default();
-        let disappointing = RefCell::new(Vec::new());
-        let bundle = assembled(input, &options, assemblies, &mut tried, &disappointing);
-        outcome.timing.merge(&tried.timing);
-        let mut disappointing = disappointing.into_inner();
-        if attempt >= ASSEMBLED_AT_MOST {
-            disappointing.retain(Assembled::spills);
+    let mut bundle = with_kernels(input, options, outcome, |kernels, source, timing| {
+        let mut options = options.clone();
+        let mut earlier = Vec::new();
+        loop {
+            let mark = source.mark();
+            let module = kernels.lowered(&options, timing)?;
+            let codes = machine_code(&module, &earlier, &options, assemblies, timing)?;
+            let mut disappointing = disappointing(&module, &codes, options.target)?;
+            if earlier.len() >= ASSEMBLED_AT_MOST {
+                disappointing.retain(Assembled::spills);
+            }
+            // A choice that has to hold for any number of rows may be the same again.
+            disappointing.retain(|found| !options.assembled.contains(found));
+            if !is_chosen || disappointing.is_empty() || earlier.len() == SPILLED_AT_MOST {
+                let emitted = emitted(&module, codes, &options)?;
+                return kernels.describe(&module, &emitted, timing);
+            }
+            source.forget_since(mark);
+            options.assembled.extend(disappointing);
+            earlier.push((module, codes));
         }
-        // A choice that has to hold for any number of rows may be the same again.
-        disappointing.retain(|found| !options.assembled.contains(found));
-        if !is_chosen || bundle.is_err() || disappointing.is_empty() {
-            outcome.diagnostics.push_str(&tried.diagnostics);
-            return bundle;
-        }
-        options.assembled.extend(disappointing);
-    }
-    assembled(input, &options, assemblies, outcome, &RefCell::default())
-}
-
-/// The number of times a bundle is assembled in search of schedules that assemble as expected; after that, the best-ranked
-/// schedule is taken as long as it does not spill.
-const ASSEMBLED_AT_MOST: usize = 16;
-/// The number of times in search of schedules that do not spill; after that, the best-ranked schedule is taken as it is.
-const SPILLED_AT_MOST: usize = 64;
-
-/// Compiles the input to a bundle with the best-ranked schedules. Adds to `disappointing` the kernels that spill registers,
-/// whose registers leave an SM fewer than four fifths of the CTAs that the schedule was chosen for, or that admit more CTAs
-/// while these share L1. Such a schedule is not discarded: it is ranked again with the registers that the assembler used.
-fn assembled(
-    input: Input,
-    options: &CompileOptions,
-    assemblies: &Assemblies,
-    outcome: &mut Outcome,
-    disappointing: &RefCell<Vec<Assembled>>,
-) -> Result<Bundle> {
-    let mut bundle = assemble_bundle(input, options, outcome, |modules, timing| {
-        let mut emitted = Vec::new();
-        for (op, ptx, cubin) in machine_code(modules, options, assemblies, timing)? {
-            let missed = walk::named(*op, "llvm.func")
-                .into_iter()
-                .filter_map(|kernel| missed(kernel, &cubin, options.target));
-            disappointing.borrow_mut().extend(missed);
-            emitted.push(Emitted {
-                module: symbol(*op)?,
-                cubin: Some(cubin),
-                text: options.keep_nvvm.then(|| located_text(*op)).transpose()?,
-                ptx: options.keep_ptx.then_some(ptx),
-                expected_registers: expected_registers(*op),
-            });
-        }
-        Ok(emitted)
     })?;
     let provenance = provenance::of(input, options)?;
     for function in &mut bundle.manifest.functions {
@@ -175,59 +150,36 @@ fn assembled(
     Ok(bundle)
 }
 
-/// Generates the PTX of each module and assembles it. While the PTX of one is generated, which takes about as long, other threads assemble
-/// those before it; the last one is assembled by this thread.
-fn machine_code<'m, 'c, 'a>(
-    modules: &'m [OperationRef<'c, 'a>],
-    options: &CompileOptions,
-    assemblies: &Assemblies,
-    timing: &mut Timing,
-) -> Result<Vec<(&'m OperationRef<'c, 'a>, String, Cubin)>> {
-    let assemble = |ptx: String, name: &str| {
-        let mut timing = Timing::default();
-        let cubin = timing.measure("assemble", || assemblies.assemble(&ptx, name, options));
-        (ptx, cubin, timing)
-    };
-    thread::scope(|scope| {
-        let mut started = Vec::new();
-        for (number, op) in modules.iter().enumerate() {
-            let name = symbol(*op)?;
-            let ptx = generate(Start::Module(*op), &name, Level::Ptx, options, timing)?;
-            let is_last = number + 1 == modules.len();
-            started.push(match is_last {
-                true => Started::Ended(assemble(ptx, &name)),
-                false => Started::Runs(scope.spawn(move || assemble(ptx, &name))),
-            });
-        }
-        let ended = modules.iter().zip(started).map(|(op, started)| {
-            let (ptx, cubin, spent) = started.join()?;
-            timing.merge(&spent);
-            Ok((op, ptx, cubin?))
-        });
-        ended.collect()
-    })
+/// The number of times a bundle is assembled in search of schedules that assemble as expected; after that, the best-ranked
+/// schedule is taken as long as it does not spill.
+const ASSEMBLED_AT_MOST: usize = 16;
+/// The number of times in search of schedules that do not spill; after that, the best-ranked schedule is taken as it is.
+const SPILLED_AT_MOST: usize = 64;
+
+/// The kernels of a lowered module that assembled worse than their schedules were chosen for.
+fn disappointing(module: &Module, codes: &[MachineCode], target: &Target) -> Result<Vec<Assembled>> {
+    let modules = gpu_modules(module);
+    let found = modules.into_iter().zip(codes).flat_map(|(op, code)| {
+        let kernels = walk::named(op, "llvm.func");
+        kernels
+            .into_iter()
+            .filter_map(|kernel| missed(kernel, &code.cubin, target))
+    });
+    Ok(found.collect())
 }
 
-/// The PTX of a module, its cubin, and the time that took.
-type AssembledText = (String, Result<Cubin>, Timing);
-
-/// The assembly of a module.
-enum Started<'scope> {
-    /// By another thread.
-    Runs(ScopedJoinHandle<'scope, AssembledText>),
-    /// By this thread.
-    Ended(AssembledText),
-}
-
-impl Started<'_> {
-    fn join(self) -> Result<AssembledText> {
-        match self {
-            Self::Runs(thread) => thread
-                .join()
-                .map_err(|_| Error::internal("a thread that assembled PTX panicked")),
-            Self::Ended(text) => Ok(text),
-        }
-    }
+/// What of a lowered module and its machine code goes into a bundle.
+fn emitted(module: &Module, codes: Vec<MachineCode>, options: &CompileOptions) -> Result<Vec<Emitted>> {
+    let emitted = gpu_modules(module).into_iter().zip(codes).map(|(op, code)| {
+        Ok(Emitted {
+            module: code.module,
+            cubin: Some(code.cubin),
+            text: options.keep_nvvm.then(|| located_text(op)).transpose()?,
+            ptx: options.keep_ptx.then_some(code.ptx),
+            expected_registers: expected_registers(op),
+        })
+    });
+    emitted.collect()
 }
 
 /// By kernel with a chosen schedule, how many registers of a thread the choice expected.
@@ -245,7 +197,8 @@ fn expected_registers(module: OperationRef) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// How a kernel assembled, if that differs from what its schedule was chosen for.
+/// How a kernel assembled, if that is worse than what its schedule was chosen for: it spills registers, or its registers leave an SM fewer
+/// than four fifths of the CTAs that were expected, or they admit more CTAs while these share L1.
 fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assembled> {
     let name = norma_dialects::symbol_name(kernel)?;
     let choice = ChoiceAttr::from_attribute(kernel.attribute(attribute::CHOICE).ok()?)?;
@@ -276,27 +229,70 @@ fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assemb
 ///
 /// As [`bundle`].
 pub fn lowered(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
-    assemble_bundle(input, options, outcome, |modules, _| {
-        let emitted = modules.iter().map(|op| {
+    with_kernels(input, options, outcome, |kernels, _, timing| {
+        let module = kernels.lowered(options, timing)?;
+        let emitted = gpu_modules(&module).into_iter().map(|op| {
             Ok(Emitted {
-                module: symbol(*op)?,
+                module: symbol(op)?,
                 cubin: None,
-                text: Some(located_text(*op)?),
+                text: Some(located_text(op)?),
                 ptx: None,
-                expected_registers: expected_registers(*op),
+                expected_registers: expected_registers(op),
             })
         });
-        emitted.collect()
+        kernels.describe(&module, &emitted.collect::<Result<Vec<_>>>()?, timing)
     })
 }
 
-/// Lowers the input to level `nvvm`, calls `emit` on its `gpu.module`s, and describes the result.
-fn assemble_bundle(
+/// A module of level `kernel`, or of the input's level if that is lower, with what a manifest says that is read off levels above.
+struct Kernels<'m, 'c> {
+    module: &'m Module<'c>,
+    level: Level,
+    /// The name of the input.
+    name: &'m str,
+    target: &'static Target,
+    definitions: Vec<SourceDefinition>,
+    conditions: Vec<SourceConditions>,
+    forms: KernelForms,
+    sharded: Vec<Sharded>,
+}
+
+impl<'c> Kernels<'_, 'c> {
+    /// A copy of the module, lowered to level `nvvm`.
+    fn lowered(&self, options: &CompileOptions, timing: &mut Timing) -> Result<Module<'c>> {
+        let copy = Operation::clone(&self.module.as_operation());
+        let mut copy = Module::from_operation(copy)
+            .ok_or_else(|| Error::internal("the copy of a module is not a module"))?;
+        run_passes(&mut copy, self.level, Level::Nvvm, options, timing)?;
+        match gpu_modules(&copy).is_empty() {
+            true => Err(no_kernel(self.name)),
+            false => Ok(copy),
+        }
+    }
+
+    /// The bundle of a lowered copy and of what was emitted for its `gpu.module`s.
+    fn describe(self, lowered: &Module, emitted: &[Emitted], timing: &mut Timing) -> Result<Bundle> {
+        timing.measure("manifest", || {
+            bundle::assemble(
+                lowered,
+                &self.definitions,
+                &self.conditions,
+                &self.forms,
+                emitted,
+                self.sharded,
+                self.target,
+            )
+        })
+    }
+}
+
+/// Lowers the input to level `kernel`, and calls `body` on its kernels.
+fn with_kernels<T>(
     input: Input,
     options: &CompileOptions,
     outcome: &mut Outcome,
-    emit: impl FnOnce(&[OperationRef], &mut Timing) -> Result<Vec<Emitted>>,
-) -> Result<Bundle> {
+    body: impl FnOnce(Kernels, &Source, &mut Timing) -> Result<T>,
+) -> Result<T> {
     if !options.from.is_mlir() {
         return Err(Error::user(format!(
             "a bundle needs the host functions, which level '{}' does not have; ask for a level with --emit",
@@ -304,7 +300,7 @@ fn assemble_bundle(
         )));
     }
     schedules::check(options)?;
-    with_module(input, options, outcome, |module, timing| {
+    with_module(input, options, outcome, |module, source, timing| {
         let mut sharded = Vec::new();
         if options.from == Level::Tensor {
             run_textual(module, pipeline::NAME_SIZES, Level::Kernel, timing)?;
@@ -333,23 +329,19 @@ fn assemble_bundle(
         }
         let definitions = timing.measure("definition", || SourceDefinition::collect(module));
         let conditions = timing.measure("conditions", || SourceConditions::collect(module));
-        let kernel_level = options.from.max(Level::Kernel);
-        run_passes(module, options.from, kernel_level, options, timing)?;
-        let forms = KernelForms::collect(module)?;
-        run_passes(module, kernel_level, Level::Nvvm, options, timing)?;
-
-        let emitted = emit(&gpu_modules(module, input.name)?, timing)?;
-        timing.measure("manifest", || {
-            bundle::assemble(
-                module,
-                &definitions,
-                &conditions,
-                &forms,
-                &emitted,
-                sharded,
-                options.target,
-            )
-        })
+        let level = options.from.max(Level::Kernel);
+        run_passes(module, options.from, level, options, timing)?;
+        let kernels = Kernels {
+            forms: KernelForms::collect(module)?,
+            module,
+            level,
+            name: input.name,
+            target: options.target,
+            definitions,
+            conditions,
+            sharded,
+        };
+        body(kernels, source, timing)
     })
 }
 
@@ -365,7 +357,7 @@ pub(crate) fn at_level<T>(
     outcome: &mut Outcome,
     look: impl FnOnce(&Module) -> Result<T>,
 ) -> Result<T> {
-    with_module(input, options, outcome, |module, timing| {
+    with_module(input, options, outcome, |module, _, timing| {
         run_passes(module, options.from, level, options, timing)?;
         look(module)
     })
@@ -376,7 +368,7 @@ fn with_module<T>(
     input: Input,
     options: &CompileOptions,
     outcome: &mut Outcome,
-    body: impl FnOnce(&mut Module, &mut Timing) -> Result<T>,
+    body: impl FnOnce(&mut Module, &Source, &mut Timing) -> Result<T>,
 ) -> Result<T> {
     let Outcome { diagnostics, timing } = outcome;
     let context = timing.measure("start", || {
@@ -400,15 +392,13 @@ fn with_module<T>(
         })?;
         options.from.check(&module)?;
         check_functions(&module, input.name, options.from)?;
-        body(&mut module, timing)
+        body(&mut module, &source, timing)
     })();
     diagnostics.push_str(&source.take_diagnostics());
-    result.map_err(
-        |error| match diagnostics.contains("error: internal compiler error") {
-            true if error.kind() != Kind::Internal => Error::internal(error.to_string()).diagnosed(),
-            _ => error,
-        },
-    )
+    result.map_err(|error| match source.has_fault() {
+        true if error.kind() != Kind::Internal => Error::internal(error.to_string()).diagnosed(),
+        _ => error,
+    })
 }
 
 /// Checks the functions of an input that begins behind the pass that checks those of level `tensor`.
@@ -475,60 +465,23 @@ fn run_textual(module: &mut Module, passes: &str, to: Level, timing: &mut Timing
     })
 }
 
-/// The `gpu.module`s of a module, which the input of this name was lowered to.
-fn gpu_modules<'c, 'a>(module: &'a Module<'c>, name: &str) -> Result<Vec<OperationRef<'c, 'a>>> {
+/// The `gpu.module`s of a module.
+fn gpu_modules<'c, 'a>(module: &'a Module<'c>) -> Vec<OperationRef<'c, 'a>> {
     let mut modules = walk::in_block(module.body());
     modules.retain(|op| walk::has_name(*op, "gpu.module"));
-    match modules.is_empty() {
-        true => Err(Error::user(format!(
-            "'{name}' has no kernel: expected a function on tensors, a norm.kernel or a gpu.module"
-        ))),
-        false => Ok(modules),
-    }
+    modules
+}
+
+fn no_kernel(input: &str) -> Error {
+    Error::user(format!(
+        "'{input}' has no kernel: expected a function on tensors, a norm.kernel or a gpu.module"
+    ))
 }
 
 fn symbol(op: OperationRef) -> Result<String> {
     let name = norma_dialects::symbol_name(op);
     name.map(str::to_owned)
         .ok_or_else(|| Error::internal("a gpu.module has no name"))
-}
-
-/// The input of code generation.
-enum Start<'c, 'a> {
-    /// A `gpu.module` of level `nvvm`.
-    Module(OperationRef<'c, 'a>),
-    /// LLVM IR text.
-    LlvmText(&'a str),
-}
-
-/// Generates the text of level `llvm` or `ptx`.
-fn generate(
-    start: Start,
-    name: &str,
-    to: Level,
-    options: &CompileOptions,
-    timing: &mut Timing,
-) -> Result<String> {
-    let llvm = LlvmContext::new();
-    let machine = ptx::target_machine(options.target)?;
-    let module = timing.measure("translate", || match start {
-        Start::Module(module) => {
-            gate::check(module, options.target)?;
-            llvm.translate(module, name, &machine)
-        }
-        Start::LlvmText(text) => llvm.parse(text, name, &machine),
-    })?;
-    let module = timing.measure("optimise", || llvm.optimize(module, &machine, options.target))?;
-    match to {
-        Level::Llvm => Ok(module.print_to_string().to_string_lossy().into_owned()),
-        _ => timing.measure("ptx", || ptx::generate(&llvm, &module, &machine)),
-    }
-}
-
-fn assemble(ptx: &str, name: &str, options: &CompileOptions, timing: &mut Timing) -> Result<Cubin> {
-    timing.measure("assemble", || {
-        Assembler::locate(options.ptxas.as_deref(), options.target)?.assemble(ptx, name, options.target)
-    })
 }
 
 /// Lowers LLVM IR or PTX text further.

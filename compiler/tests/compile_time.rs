@@ -163,6 +163,53 @@ fn a_chain_of_ops() {
     check_growth(|count| additions(128, count), 2000, Level::Nvvm);
 }
 
+/// `count` products of a value with itself, so that there are 2^count ways from the last value to the first.
+fn squares(columns: u64, count: usize) -> String {
+    chain(columns, count, |step, result| {
+        let last = match result {
+            "out" => format!(
+                "%p = arith.mulf %v0, %v0 : f32
+                 %m = norm.reduce max %s{step} over(%n) : f32
+                 %out = arith.subf %p, %m : f32\n"
+            ),
+            _ => format!("%{result} = arith.addf %s{step}, %v0 : f32\n"),
+        };
+        format!("%s{step} = arith.mulf %v{step}, %v{step} : f32\n{last}")
+    })
+}
+
+/// An argmax of what `count` products of an element with itself give, as `linalg` states it.
+fn argmax_of_squares(count: usize) -> String {
+    let squares = (0..count).map(|step| format!("%v{} = arith.mulf %v{step}, %v{step} : f32\n", step + 1));
+    format!(
+        "func.func @f(%x: tensor<64xf32>) -> (tensor<f32>, tensor<i64>) {{
+           %least = arith.constant dense<0xFF800000> : tensor<f32>
+           %first = arith.constant dense<0> : tensor<i64>
+           %max, %place = linalg.generic {{
+               indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> ()>],
+               iterator_types = [\"reduction\"]}}
+               ins(%x : tensor<64xf32>) outs(%least, %first : tensor<f32>, tensor<i64>) {{
+           ^bb0(%v0: f32, %out: f32, %out_place: i64):
+             {}
+             %j = linalg.index 0 : index
+             %here = arith.index_cast %j : index to i64
+             %0 = arith.maximumf %v{count}, %out : f32
+             %1 = arith.cmpf ogt, %v{count}, %out : f32
+             %2 = arith.select %1, %here, %out_place : i64
+             linalg.yield %0, %2 : f32, i64
+           }} -> (tensor<f32>, tensor<i64>)
+           return %max, %place : tensor<f32>, tensor<i64>
+         }}",
+        squares.collect::<String>()
+    )
+}
+
+#[test]
+fn values_that_others_use_twice() {
+    check_growth(|count| squares(128, count), 100, Level::Nvvm);
+    check_growth(argmax_of_squares, 100, Level::Nvvm);
+}
+
 #[test]
 fn functions_of_a_module() {
     let functions = |count: usize| {

@@ -120,7 +120,7 @@ pub enum LayoutError {
         /// Distinct phases.
         max_phase: i64,
     },
-    /// Padding that takes all elements from between the beginnings of successive runs.
+    /// Negative padding so large that a run would not begin behind the beginning of the previous one.
     #[error("expected padding of more than -{interval} elements, got {amount}")]
     OverlappingPadding {
         /// The elements of a run.

@@ -251,7 +251,8 @@ impl<'a> Call<'a> {
         list.ok_or_else(|| format!("expected a list of numbers as attribute '{name}'"))
     }
 
-    /// A number of the op: an f32 attribute, or the operand `runtime_` with the attribute's name, which a call sets in its place.
+    /// A number of the op: an f32 attribute, or the operand that a call may give in its place, whose name is `runtime_`
+    /// followed by the attribute's name.
     fn float(&self, name: &str) -> Result<f64, String> {
         let operand = self.operands.get(format!("runtime_{name}").as_str());
         match (self.named.attributes.get(name), operand) {

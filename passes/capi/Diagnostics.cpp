@@ -88,7 +88,10 @@ struct Source {
          bool lines, NormaWrite write, void *userData)
       : stream(write, userData),
         handler(lines ? manager : withoutLines, context, stream),
-        quiet(context, [=](Diagnostic &diagnostic) {
+        quiet(context, [=, this](Diagnostic &diagnostic) {
+          hasFault |= diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+                      StringRef(diagnostic.str())
+                          .starts_with("internal compiler error");
           return success(!remarks && diagnostic.getSeverity() ==
                                          DiagnosticSeverity::Remark);
         }) {
@@ -105,6 +108,8 @@ struct Source {
   llvm::SourceMgr withoutLines;
   CallbackStream stream;
   SourceMgrDiagnosticHandler handler;
+  /// Whether an error says that the compiler is at fault.
+  bool hasFault = false;
   /// Installed last and so asked first: keeps remarks from the handler above.
   ScopedDiagnosticHandler quiet;
 };
@@ -128,6 +133,12 @@ extern "C" MlirModule normaSourceParse(void *source, MlirContext context) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(
       static_cast<Source *>(source)->manager, config);
   return MlirModule{module.release().getOperation()};
+}
+
+/// Returns whether an error since the source's creation says that the compiler
+/// is at fault.
+extern "C" bool normaSourceHasFault(void *source) {
+  return static_cast<Source *>(source)->hasFault;
 }
 
 extern "C" void normaSourceDestroy(void *source) {

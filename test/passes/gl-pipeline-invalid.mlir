@@ -44,6 +44,23 @@ gpu.module @kernels {
 
 !tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
 gpu.module @kernels {
+  gpu.func @every_other_row(%x: memref<?x64xbf16>, %n: index) kernel attributes {gl.num_warps = 4 : i64} {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    scf.for %i = %c0 to %n step %c2 {
+      %m = gl.local_alloc : !tile
+      "test.use"(%m) : (!tile) -> ()
+      // expected-error @+1 {{unsupported: a copy to or from shared memory in a loop whose step is not 1; supported: 1}}
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by cp_async : memref<?x64xbf16>, !tile
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
   gpu.func @two_engines(%x: memref<?x64xbf16>, %n: index) kernel attributes {gl.num_warps = 4 : i64} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

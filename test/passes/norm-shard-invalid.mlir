@@ -164,7 +164,7 @@ func.func @largest(%x: tensor<?x64xf32> {norm.devices = array<i64: 1, 2>}) -> (t
 
 func.func @number(%x: tensor<8x64xf32> {norm.devices = array<i64: 2, 1>}, %o: index {norm.default = 0 : index}) -> tensor<8x16xf32> {
   %y = norm.compute(%a = %x : tensor<8x64xf32>, %p = %o : index) -> (%r : tensor<8x16xf32>) space(%m = 8, %n = 16) {
-    // expected-error @below {{unsupported: an access at a number that a launch passes, in a function that devices share; supported: accesses at dims}}
+    // expected-error @below {{unsupported: an access at a number that a launch passes or the program computes, in a function that devices share; supported: accesses at dims}}
     %0 = norm.read %a[%m, %n + %p] : tensor<8x64xf32>
     norm.write %0, %r[%m, %n] : tensor<8x16xf32>
   }

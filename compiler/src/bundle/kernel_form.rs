@@ -228,8 +228,8 @@ impl KernelForm {
     }
 }
 
-/// The axes of an access whose coordinates guards limit, each with the number of coordinates from 0 on that are left; `None` if that is not
-/// known. `extents` are those of the dims.
+/// The axes of an access whose coordinates guards limit, each with the number of coordinates from 0 on that the guards leave, or `None` if
+/// that number is not known. `extents` are those of the dims.
 fn limits<'c>(
     first_dim: usize,
     (buffer, indices, access): (Value, &[Value], AffineMap<'c>),

@@ -112,28 +112,14 @@ impl Bundle {
             .to_json()
             .map_err(|error| Error::unsupported(format!("cannot write the manifest: {error}")))?;
         let is_new = !folder.exists();
-        let mut added = Vec::new();
-        let mut write = || {
+        let write = || {
             fs::create_dir_all(folder)?;
             let _locked = lock(folder)?;
             refuse_folder_for_manifest(folder)?;
-            for (name, bytes) in &files {
-                // A file that is there already may be in use and stays; a file that a full disk cut short is replaced.
-                if fs::read(folder.join(name)).is_ok_and(|there| there == *bytes) {
-                    continue;
-                }
-                added.push(name.clone());
-                place(folder, name, bytes)?;
-            }
-            place(folder, FILE_NAME, json.as_bytes())?;
-            added.clear();
+            place_all(folder, &files, &json)?;
             sweep(folder, &files.keys().cloned().collect())
         };
         write().map_err(|error| {
-            // The first error is reported; what cannot be removed here is left to the next run.
-            for name in &added {
-                fs::remove_file(folder.join(name)).ok();
-            }
             if is_new {
                 fs::remove_dir(folder).ok();
             }
@@ -172,6 +158,29 @@ impl Bundle {
         }
         (manifest, files)
     }
+}
+
+/// Places files and then the manifest that names them. If that fails, the files that were not there before are removed. The folder has to
+/// be locked all the while: another run takes a file that it finds for its own.
+fn place_all(folder: &Path, files: &BTreeMap<String, &[u8]>, manifest: &str) -> io::Result<()> {
+    let mut added = Vec::new();
+    let mut place_all = || {
+        for (name, bytes) in files {
+            // A file that is there already may be in use and stays; a file that a full disk cut short is replaced.
+            if fs::read(folder.join(name)).is_ok_and(|there| there == *bytes) {
+                continue;
+            }
+            added.push(name);
+            place(folder, name, bytes)?;
+        }
+        place(folder, FILE_NAME, manifest.as_bytes())
+    };
+    place_all().inspect_err(|_| {
+        // The first error is reported; what cannot be removed here is left to the next run.
+        for name in &added {
+            fs::remove_file(folder.join(name)).ok();
+        }
+    })
 }
 
 /// Writes a file under a temporary name and renames it, so that it appears complete or not at all.

@@ -55,7 +55,7 @@ fn within(value: Value<'_, '_>, depth: usize) -> Interval {
             (value, Some(shift @ 0..63)) => value.quotient(Interval::exactly(1 << shift)),
             _ => Interval::ANY,
         },
-        // No bit is set that is not set in a number of both.
+        // Only bits that are set in both numbers are set in the result, so that it exceeds neither.
         "arith.andi" if operand(0).least >= 0 && operand(1).least >= 0 => Interval {
             least: 0,
             most: operand(0).most.min(operand(1).most),

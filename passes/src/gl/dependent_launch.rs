@@ -3,9 +3,9 @@
 //!
 //! Matches kernels whose `gl.launch` says `dependent_launch`, and those that a function launches ahead of them. A dependent launch may read
 //! what the preceding kernels wrote, and write what they still read; so every path waits before its first access to global memory, each
-//! partition of warps for itself, unless a producer releases it ([`released`]). Either lets the following kernel start once its last loop has
-//! ended, which leaves nothing more to be read: the CTAs of that take the places that become free, and wait in turn. A kernel without a loop
-//! lets it start at once.
+//! partition of warps for itself, unless a producer releases it ([`released`]). Both kinds of kernels let the following kernel start once
+//! their last loop has ended, when they have little left to read: CTAs of the following kernel then take the places of CTAs that end, and
+//! wait there. A kernel without a loop lets it start at once.
 //!
 //! ptxas may move loads that it takes to be of constant memory (`ld.global.nc`) ahead of the wait, so `convert-gl-to-nvvm`
 //! marks no parameter of such kernels `noalias` or `readonly`.

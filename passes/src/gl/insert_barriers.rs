@@ -16,8 +16,8 @@
 //! Where each thread loads and stores elements of its own, by tiles of one layout, no thread waits for another
 //! ([`OwnElements`]).
 //!
-//! A result may be the memory of an argument (`aliases` of `gl.launch`), each of whose elements is then read by the CTA that writes it. Of
-//! several threads that load an element one stores the result, after the others have loaded.
+//! A result may be the memory of an argument (`aliases` of `gl.launch`). Only the CTA that writes an element reads it then. Several of its
+//! threads may load the element, and one of them stores the result: a barrier has to lie between.
 //!
 //! A loop may alternate between two stages of a memory (`i mod 2`). An access of the current step and one of the previous step
 //! then do not overlap, and the analysis swaps the two at the back edge. Where an enclosing loop runs such a loop again, the first
@@ -87,8 +87,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlInsertBar
     Ok(())
 }
 
-/// An access to a range of bytes, of shared memory, or of a buffer that may be the memory of another: then the range is one number below 0
-/// for both.
+/// An access to a range of bytes of shared memory, or to a buffer that may be the same memory as another one: a range of one number below 0
+/// then stands for both buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
     start: i64,

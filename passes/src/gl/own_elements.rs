@@ -52,8 +52,8 @@ fn address(ty: Type<'_>) -> usize {
     ty.to_raw().ptr as usize
 }
 
-/// Whether no two elements of a memory that `guards` allow lie at the same place. Runs may overlap, by a negative padding: then a guard has to
-/// keep to the elements of a run in front of the next one.
+/// Whether no two elements of a memory that `guards` admit lie at the same place. With a negative padding a run begins before the previous
+/// one ends: then a guard has to admit only the first `interval + padding` elements of each run.
 fn are_apart(memory: Value<'_, '_>, guards: Option<AffineMap<'_>>) -> bool {
     let Some(memory) = MemDescType::from_type(memory.r#type()) else {
         return false;

@@ -7,8 +7,8 @@
 //! groups of a thread and barriers for `cp.async` ([`group_ring`]). The copy engine moves runs of bytes ([`bulk`]), or boxes of
 //! a tensor map ([`boxes`]), swizzled where that saves bank conflicts ([`swizzles`]).
 //!
-//! The kernel does not write the buffers that are copied from (`norm.kernel` reads only inputs), so reading them earlier gives
-//! the same values.
+//! Reading ahead gives the same values: a kernel writes none of the buffers that it copies from, except for results over the
+//! memory of an argument, each element of which is read for the last time at the point that writes it (`norm.may_alias`).
 //!
 //! A peeled loop is several loops that copy the same accesses, each of which begins where the previous one ends. They share one
 //! ring, whose copies are issued as those of the last loop, with its guards. Loads keep guards that these copies do not have.
@@ -52,7 +52,7 @@ use crate::{
     table::{GlPipeline, GlPipelineStatistic},
 };
 
-use super::{drawn::DrawnLoop, mbarriers::barriers};
+use super::{divisibility, drawn::DrawnLoop, mbarriers::barriers};
 use bulk_ring::BulkRing;
 use drawn_ring::DrawnRing;
 use group_ring::GroupRing;
@@ -130,8 +130,14 @@ fn around<'c, 'a>(
     if parent == function {
         return Ok(None);
     }
-    let is_loop = walk::has_name(parent, "scf.for") || walk::has_name(parent, "scf.while");
+    let counts = walk::has_name(parent, "scf.for");
+    let is_loop = counts || walk::has_name(parent, "scf.while");
     if is_loop && parent.parent_operation() == Some(function) {
+        // Stages and parities of barriers follow from how far a step is from the first one.
+        if counts && divisibility::constant(parent.operand(2)?) != Some(1) {
+            let message = "a copy to or from shared memory in a loop whose step is not 1; supported: 1";
+            return Err(Diagnostic::unsupported(copy.location(), message).into());
+        }
         return Ok(Some(parent));
     }
     let message = "a copy to or from shared memory in nested loops or branches; supported: at a kernel's top level and in a loop there";

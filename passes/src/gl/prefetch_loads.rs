@@ -48,15 +48,16 @@ const STAGES: i64 = 2;
 /// four CTAs of 128 threads it took 113 to 127 registers and loaded at the step's start (SASS of sm_90a).
 const FEWEST_CTAS: i64 = 1;
 
-/// The most registers of a tile that is loaded ahead beside a ring in shared memory. LayerNorm's gradient over rows of 7168 columns
-/// reaches 4044 GB/s on an H200 with the mean loaded ahead, and 3316 without. What is needed behind the reduction only, as RMSNorm's
-/// deviation, arrives meanwhile: loading it ahead as well took 5% at 4096 columns.
+/// The most registers of a tile that is loaded ahead beside a ring in shared memory. LayerNorm's gradient over rows of 7168 columns reaches
+/// 4044 GB/s on an H200 with the mean loaded ahead, and 3316 without. What is needed behind the reduction only, as RMSNorm's deviation,
+/// arrives meanwhile: loading it ahead as well cost 5% at 4096 columns.
 const FEW_REGISTERS: usize = 4;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPrefetchLoads>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
         let stages = integer_of(function, kernel::STAGES).unwrap_or(1);
-        // Of groups that take steps in turns, none has the step behind the one for which it loads, and the other groups compute meanwhile.
+        // With several consumer groups the next step belongs to another group, so a group has no use for its loads; and the other groups
+        // hide the latency of a group's own loads.
         if stages == 1 || integer_of(function, kernel::CONSUMER_GROUPS).is_some() {
             continue;
         }

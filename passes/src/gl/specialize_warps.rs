@@ -161,7 +161,7 @@ fn registers<'c>(
     )))
 }
 
-/// Refuses results that a kernel with several groups of consumers sends through shared memory, of which they would share the buffers.
+/// Refuses results that are sent through shared memory in a kernel with several consumer groups, which would share the buffers.
 fn refuse_sent<'c>(function: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     if integer_of(function, kernel::CONSUMER_GROUPS).is_none() {
         return Ok(());

@@ -1,7 +1,8 @@
 //! Which buffers a tensor map can describe, as far as a kernel and its launch say.
 
 use melior::ir::{AffineExpr, AffineMap, Location, Value, ValueLike};
-use norma_targets::{COPY_ENGINE_GRANULE, LONGEST_OF_TENSOR_MAP, TENSOR_MAP_AXES};
+use norma_bundle::manifest::MAX_TENSOR_MAP_RANK;
+use norma_targets::{COPY_ENGINE_GRANULE, LONGEST_OF_TENSOR_MAP};
 
 use crate::{
     gcd::gcd,
@@ -27,9 +28,9 @@ pub fn check<'c>(buffer: Value<'c, '_>, location: Location<'c>) -> Result<(), Di
     let (strides, _) = types::strides_and_offset(ty)
         .ok_or_else(|| Diagnostic::unsupported(location, format!("expected a strided buffer, got {ty}")))?;
     let rank = strides.len();
-    if !(1..=TENSOR_MAP_AXES).contains(&rank) {
+    if !(1..=MAX_TENSOR_MAP_RANK).contains(&rank) {
         return refused(format!(
-            "a buffer of {rank} axes; supported: 1 to {TENSOR_MAP_AXES}"
+            "a buffer of {rank} axes; supported: 1 to {MAX_TENSOR_MAP_RANK}"
         ));
     }
     let shape = types::shape(ty).unwrap_or_default();

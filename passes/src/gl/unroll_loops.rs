@@ -99,7 +99,8 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
             return Ok(None);
         };
         let steps = match known {
-            // As many steps each time, and no more passes than with the most.
+            // The length of the groups if the steps are divided into the fewest groups of at most `most`
+            // steps, as evenly as possible.
             Some(known) if known > 0 && most > 0 => {
                 let known = known.unsigned_abs();
                 known.div_ceil(known.div_ceil(most.unsigned_abs())) as i64

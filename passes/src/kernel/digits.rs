@@ -17,9 +17,11 @@ pub struct Digits<'c> {
 }
 
 impl<'c> Digits<'c> {
-    /// The size `s` and the length `n` if the points are the whole runs of `n` neighbours among `s` elements, `(s floordiv n) * n` in number.
+    /// `(s, n)` if there are `(s floordiv n) * n` points for a size `s`: whole runs of `n` neighbours, without the `s mod n` elements
+    /// behind the last run.
     ///
-    /// Where a result is written at such a coordinate, `n` divides `s`: every element of a result is written, so a launch requires it.
+    /// If a result is written at such a coordinate, a launch requires that `n` divides `s`, because every element of a result has to be
+    /// written.
     pub fn whole_runs(&self) -> Option<(AffineExpr<'c>, i64)> {
         let is_constant = |expression: AffineExpr<'c>| expression.is_constant();
         if !self.extent.is_mul() || !is_constant(self.extent.rhs()) {

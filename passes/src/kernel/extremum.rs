@@ -4,7 +4,11 @@
 //! accumulated ones, and choose between them. So its results are a function of how these are ordered, and evaluating it for each order tells
 //! which extremum it keeps.
 
-use std::{cmp::Ordering, iter};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+    iter,
+};
 
 use melior::ir::{
     Attribute, OperationRef, Type, Value, ValueLike,
@@ -37,6 +41,36 @@ pub struct Extremum<'c, 'a> {
     pub value_result: usize,
     /// Whether it keeps the smaller place of equal values by comparing the places. Otherwise it keeps the one that came first.
     pub compares_places: bool,
+    /// How it tells that a place is the smaller one.
+    pub places: PlaceOrder,
+}
+
+/// How places are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlaceOrder {
+    /// As signed integers, as positions are too, which are never negative.
+    #[default]
+    Signed,
+    /// As unsigned integers.
+    Unsigned,
+}
+
+impl PlaceOrder {
+    /// The predicate that holds if a place comes before another.
+    pub fn before(self) -> IntegerPredicate {
+        match self {
+            Self::Signed => IntegerPredicate::Less,
+            Self::Unsigned => IntegerPredicate::UnsignedLess,
+        }
+    }
+
+    /// The last place that an integer of so many bits can say, as a signed integer.
+    fn last(self, bits: u32) -> i64 {
+        match self {
+            Self::Signed => integer_identity(ReduceKind::Min, bits),
+            Self::Unsigned => -1,
+        }
+    }
 }
 
 /// The accumulated or the incoming one of two values or two places.
@@ -92,6 +126,8 @@ impl<'c: 'a, 'a> Extremum<'c, 'a> {
                 accumulators: swap(accumulators),
                 yielded: swap(yielded),
                 incoming: [None, None],
+                places: None,
+                known: HashMap::new(),
             };
             let (is_largest, compares_places) = region.kept()?;
             Some(Self {
@@ -99,17 +135,24 @@ impl<'c: 'a, 'a> Extremum<'c, 'a> {
                 incoming: [region.incoming[VALUE]?, region.incoming[PLACE]?],
                 value_result,
                 compares_places,
+                places: region.places.unwrap_or_default(),
             })
         })
     }
 
     /// Whether a value of the region depends on an accumulator.
     pub fn accumulates(accumulators: &[Value<'c, 'a>], value: Value<'c, 'a>) -> bool {
-        accumulators.iter().any(|known| key(*known) == key(value))
-            || definition(value).is_some_and(|op| {
-                op.operands()
-                    .any(|operand| Self::accumulates(accumulators, operand))
-            })
+        let mut open = vec![value];
+        let mut seen = HashSet::new();
+        while let Some(value) = open.pop() {
+            if accumulators.iter().any(|known| key(*known) == key(value)) {
+                return true;
+            }
+            if seen.insert(key(value)) {
+                open.extend(definition(value).iter().flat_map(|op| op.operands()));
+            }
+        }
+        false
     }
 }
 
@@ -119,6 +162,10 @@ struct Region<'c, 'a> {
     yielded: [Value<'c, 'a>; 2],
     /// The value and the place that are compared with or chosen besides the accumulated ones.
     incoming: [Option<Value<'c, 'a>>; 2],
+    /// How places are compared, as far as it was seen.
+    places: Option<PlaceOrder>,
+    /// What is known in the case that is looked at, by value.
+    known: HashMap<usize, Option<Known<'c, 'a>>>,
 }
 
 impl<'c: 'a, 'a> Region<'c, 'a> {
@@ -152,6 +199,7 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
     /// The sides that the region keeps the value and the place of.
     fn chosen(&mut self, values: Values, places: Ordering) -> Option<[Side; 2]> {
         let case = Case { values, places };
+        self.known.clear();
         let mut of = |role: usize| {
             let known = self.known(self.yielded[role], case)?;
             let (found, sides) = self.sides(&[Known::Of(role, Accumulated), known])?;
@@ -161,6 +209,15 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
     }
 
     fn known(&mut self, value: Value<'c, 'a>, case: Case) -> Option<Known<'c, 'a>> {
+        if let Some(known) = self.known.get(&key(value)) {
+            return *known;
+        }
+        let known = self.computed(value, case);
+        self.known.insert(key(value), known);
+        known
+    }
+
+    fn computed(&mut self, value: Value<'c, 'a>, case: Case) -> Option<Known<'c, 'a>> {
         let mut accumulators = self.accumulators.iter();
         if let Some(role) = accumulators.position(|known| key(*known) == key(value)) {
             return Some(Known::Of(role, Accumulated));
@@ -192,9 +249,15 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
                 let (order, role) = self.order(&operands, case)?;
                 let order = order?;
                 let predicate = predicate(op)?;
-                // Places are not negative, so that signs make no difference to them.
-                if role == VALUE && predicate >= IntegerPredicate::UnsignedLess as i64 {
-                    return None;
+                let places = match predicate >= IntegerPredicate::UnsignedLess as i64 {
+                    true => PlaceOrder::Unsigned,
+                    false => PlaceOrder::Signed,
+                };
+                let tells_order = predicate > IntegerPredicate::NotEqual as i64;
+                match role {
+                    VALUE if places == PlaceOrder::Unsigned => return None,
+                    PLACE if tells_order => self.compares(places)?,
+                    _ => {}
                 }
                 Some(Known::Truth(match predicate {
                     0 => order.is_eq(),
@@ -223,12 +286,20 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
     fn extreme(&mut self, operands: &[Known<'c, 'a>], case: Case, wanted: Ordering) -> Option<Known<'c, 'a>> {
         let (role, sides) = self.sides(operands)?;
         let (order, _) = self.order(operands, case)?;
+        if role == PLACE {
+            self.compares(PlaceOrder::Signed)?;
+        }
         let side = match (order, case.values) {
             (Some(order), _) => sides[usize::from(order == wanted.reverse())],
             (None, Values::NaN(side)) if sides.contains(&side) => side,
             (None, _) => sides[0],
         };
         Some(Known::Of(role, side))
+    }
+
+    /// Notes how places are compared; `None` if others are compared in another way.
+    fn compares(&mut self, places: PlaceOrder) -> Option<()> {
+        (*self.places.get_or_insert(places) == places).then_some(())
     }
 
     /// How two operands are ordered, `None` if unordered, and their role.
@@ -250,8 +321,9 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         Some((order, role))
     }
 
-    /// The role and the sides of two operands, of which one at least is accumulated or already chosen. The other one may be what comes
-    /// in, which is the same everywhere.
+    /// Whether the two operands are values or places, and the side of each. One of them at least comes from an accumulator or an earlier
+    /// choice. The other may depend on no accumulator; it is then the incoming value or place, and has to be the same wherever the region
+    /// uses one.
     fn sides(&mut self, operands: &[Known<'c, 'a>]) -> Option<(usize, [Side; 2])> {
         let [one, other] = operands else {
             return None;
@@ -294,6 +366,7 @@ pub fn reduce<'c: 'a, 'a>(
     dims: &[Value<'c, 'a>],
     value: Value<'c, 'a>,
     place: &[Value<'c, 'a>],
+    places: PlaceOrder,
     is_largest: bool,
 ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
     let kind = if is_largest {
@@ -301,15 +374,16 @@ pub fn reduce<'c: 'a, 'a>(
     } else {
         ReduceKind::Min
     };
-    let of_place = place
-        .iter()
-        .map(|digit| extreme_of_nothing(b, ReduceKind::Min, digit.r#type()));
+    let of_place = place.iter().map(|digit| {
+        let last = places.last(bits(digit.r#type()));
+        IntegerAttribute::new(digit.r#type(), last).into()
+    });
     let identity = iter::once(extreme_of_nothing(b, kind, value.r#type()))
         .chain(of_place)
         .collect::<Vec<_>>();
     let values = [&[value], place].concat();
     reduce_tuples(b, dims, &values, &identity, |b, one, other| {
-        let on_tie = is_earlier(b, &one[PLACE..], &other[PLACE..]);
+        let on_tie = is_earlier(b, places, &one[PLACE..], &other[PLACE..]);
         let is_first = is_beyond(b, [one[VALUE], other[VALUE]], is_largest, on_tie);
         let sides = one.iter().zip(other);
         let kept = sides.map(|(one, other)| b.value("arith.select", &[is_first, *one, *other], one.r#type()));
@@ -320,13 +394,14 @@ pub fn reduce<'c: 'a, 'a>(
 /// Whether a place comes before another, both of one or more digits.
 fn is_earlier<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
+    places: PlaceOrder,
     place: &[Value<'c, 'a>],
     other: &[Value<'c, 'a>],
 ) -> Value<'c, 'a> {
     let truth = IntegerType::new(b.context(), 1).into();
     let digits = place.iter().zip(other).rev();
     let earlier = digits.fold(None, |behind, (one, other)| {
-        let is_less = compare_integers(b, IntegerPredicate::Less, *one, *other);
+        let is_less = compare_integers(b, places.before(), *one, *other);
         let Some(behind) = behind else {
             return Some(is_less);
         };
@@ -343,8 +418,13 @@ fn extreme_of_nothing<'c>(b: &Builder<'c, '_>, kind: ReduceKind, ty: Type<'c>) -
         let identity = float_identity(kind).unwrap_or_default();
         return FloatAttribute::new(b.context(), ty, identity).into();
     }
+    IntegerAttribute::new(ty, integer_identity(kind, bits(ty))).into()
+}
+
+/// The bits of an integer, of which an index has 64.
+fn bits(ty: Type<'_>) -> u32 {
     let bits = types::bit_width(ty).and_then(|bits| u32::try_from(bits).ok());
-    IntegerAttribute::new(ty, integer_identity(kind, bits.unwrap_or(64))).into()
+    bits.unwrap_or(64)
 }
 
 /// Whether the first of two values is the one to keep: it is more extreme, where NaN is the most extreme, or they tie and `on_tie` holds.

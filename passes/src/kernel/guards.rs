@@ -56,10 +56,12 @@ pub fn concerns(guard: &Guard<'_>, dims: &BTreeSet<usize>) -> bool {
     dims_of(guard).is_subset(dims)
 }
 
-/// The number of values from 0 on that a guard leaves a coordinate over `dims` dims, which without the guard takes those below `count`.
+/// How many of the numbers 0, 1, 2, … a coordinate over `dims` dims still takes under a guard; without the guard it takes those below
+/// `count`.
 ///
-/// The coordinate is the guard's left side, or that side times a factor and a sum of dims that enumerates the numbers below the factor.
-/// `None` for another coordinate, and if the guard might leave more than `count`.
+/// The coordinate has to be the guard's left side, or a factor times it plus dims that enumerate the numbers below the factor; of these
+/// dims only the factors are checked, which have to be smaller. `None` for other coordinates, and if the guard is not known to leave at
+/// most `count`.
 pub fn left_by<'c>(
     guard: &Guard<'c>,
     coordinate: AffineExpr<'c>,

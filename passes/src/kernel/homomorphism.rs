@@ -12,8 +12,8 @@
 //!
 //! - its operand is `exp(k (u - v) + a) b`, behind a maximum with positive `k` or a minimum with negative `k`, where `a` and `b` do not
 //!   depend on `v`: replacing `v` by another reference `w` multiplies the sum by `exp(k (v - w))`. The exponent must not overflow for a
-//!   partial reference where it does not for the final one, so `a` is the same for all points that are reduced together (the largest `u`
-//!   makes `a` an exponent of either), and `v` moves by as much as the extremum, or by less; or
+//!   partial reference unless it does for the final one. So `a` has to be the same for all points that are reduced together: then the
+//!   exponent, `k (u - v) + a`, is largest at the point of the extremum. And `v` may change by no more than the extremum does; or
 //! - its operand is `k (u - v)^2`, behind a sum: for `n` points of mean `m` the sum of squares around `v` is the sum of squares around `m`
 //!   plus `n (m - v)^2` (Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
 //!
@@ -247,9 +247,9 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         false
     }
 
-    /// Whether a reference moves by as much as the extremum, or by less. Then the exponent of the extremum itself is largest for the final
-    /// one, and no exponent overflows for a partial one alone. A `select` is taken to replace an extremum that stands for no element (an
-    /// infinity) by another value.
+    /// Whether a reference changes by no more than the extremum does. Then the exponent at the point of the extremum is largest for the
+    /// final reference, so that no exponent overflows for a partial reference only. A `select` is taken to replace an extremum that stands
+    /// for no element (an infinity) by another value.
     fn moves_with_extremum(&self, reference: Value<'c, 'a>, depth: usize) -> bool {
         let Some((position, depth)) = self.space.definition(reference).zip(depth.checked_sub(1)) else {
             return false;

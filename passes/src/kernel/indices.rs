@@ -41,7 +41,8 @@ pub fn set_coordinates<'c: 'a, 'a>(
     }
 }
 
-/// The attribute that says how many operands each group of an op has that has several groups of any number.
+/// The attribute with the number of operands in each operand group of an op that has several groups of variable length (MLIR's
+/// `AttrSizedOperandSegments`).
 const SEGMENTS: &str = "operandSegmentSizes";
 
 /// Returns the indices that `coordinates` use, and the coordinates as a map over these. `dims` and `numbers` give the value of the dim, or

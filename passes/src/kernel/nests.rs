@@ -3,10 +3,10 @@
 //! The kernel form has no control flow. A value is a function of the dims it varies over: one that varies over a loop dim exists only
 //! within an iteration of that loop, and the result of a reduction over a loop dim exists only after the loop. The nests follow from this:
 //!
-//! - *Roots* are the ops that must be executed: writes, and reductions over loops. Gathers that vary over no loop count as roots, so that
-//!   they wait for memory, twice, while the loops run. Every other op is computed where a root needs it, in the outermost scope that its
-//!   own loops allow. It is computed again in each nest that needs it, for a value is not kept from one nest to
-//!   the next unless it outlives both.
+//! - *Roots* are the ops that nests are built for: writes, reductions over loops, and gathers that vary over no loop. Such a gather is
+//!   issued ahead of the loops, unless these compute its index, because it waits for memory twice, for its index and for its element, and
+//!   the loops hide both waits. Every other op is computed where a root needs it, in the outermost scope that its own loops allow. It is
+//!   computed again in each nest that needs it, for a value is not kept from one nest to the next unless it outlives both.
 //! - The loops that a reduction's result varies over enclose those that it ranges over, so that its accumulator is one tile.
 //! - Roots share a loop unless one needs a result of another that the loop completes. A reduction whose result varies over the loop shares
 //!   it with the roots that need that result, which does not exist outside of the loop.

@@ -15,15 +15,16 @@ use super::space::{DimSet, Space};
 struct Combined<'c, 'a> {
     op: OperationRef<'c, 'a>,
     over: DimSet,
-    /// Dims that some read which contributes to it has in axes outside of those that it ranges over.
+    /// Dims that some read which contributes to it has only in axes to the left of the first axis that it ranges over.
     outside: DimSet,
-    /// The other dims that reads which contribute to it use.
+    /// Dims, other than those that it ranges over, that such a read has in that axis or to the right of it.
     inside: DimSet,
 }
 
-/// The dims that count rows, in the kernel's order. Every reduction that does not range over such a dim has it in axes of its inputs that
-/// are outside of what it ranges over, or leaves it out; one that does ranges over the outermost axes, so that it adds up rows. The axes
-/// of a buffer stand in the order of their strides. There are none without a reduction, and none in a kernel that only adds up rows.
+/// The dims that count rows, in the kernel's order. A dim counts rows if some reduction or scan keeps it, and if each one either has it
+/// only in axes of its inputs to the left of the first axis that it ranges over (or not at all), or ranges over it and over the outermost
+/// axes, so that it adds up whole rows. This relies on buffers whose axes are in the order of their strides. Dims that count results
+/// (`nth`) are left out. There are no such dims in a kernel without reductions, nor in one that only adds up rows.
 ///
 /// # Errors
 ///

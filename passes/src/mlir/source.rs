@@ -6,7 +6,7 @@
 use std::{
     ffi::c_void,
     fmt, mem,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use melior::{
@@ -43,6 +43,10 @@ pub struct Source<'c> {
     /// The place from which the text is nested too deeply for MLIR's recursive parser.
     too_deep: Option<Place>,
 }
+
+/// A place among the diagnostics of a [`Source`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mark(usize);
 
 impl<'c> Source<'c> {
     /// Attaches `text` to a context, under the name that diagnostics give it.
@@ -92,9 +96,29 @@ impl<'c> Source<'c> {
         unsafe { Module::from_option_raw(normaSourceParse(self.raw, self.context.to_raw())) }
     }
 
+    /// Marks the diagnostics so far, for [`Self::forget_since`].
+    pub fn mark(&self) -> Mark {
+        Mark(self.rendered().len())
+    }
+
+    /// Forgets the diagnostics since a mark, unless they were taken in the meantime.
+    pub fn forget_since(&self, mark: Mark) {
+        self.rendered().truncate(mark.0);
+    }
+
     /// Returns the rendered diagnostics since the last call.
     pub fn take_diagnostics(&self) -> String {
-        mem::take(&mut *self.rendered.lock().unwrap_or_else(PoisonError::into_inner))
+        mem::take(&mut *self.rendered())
+    }
+
+    /// Whether any diagnostic so far says that the compiler is at fault.
+    pub fn has_fault(&self) -> bool {
+        // SAFETY: the source is alive.
+        unsafe { normaSourceHasFault(self.raw) }
+    }
+
+    fn rendered(&self) -> MutexGuard<'_, String> {
+        self.rendered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -122,6 +146,7 @@ unsafe extern "C" {
         rendered: *mut c_void,
     ) -> *mut c_void;
     fn normaSourceParse(source: *mut c_void, context: MlirContext) -> MlirModule;
+    fn normaSourceHasFault(source: *mut c_void) -> bool;
     fn normaSourceDestroy(source: *mut c_void);
 }
 
@@ -136,6 +161,18 @@ mod tests {
         remarks: false,
         lines: true,
     };
+
+    #[test]
+    fn only_the_message_of_an_error_says_that_the_compiler_is_at_fault() {
+        let context = Context::new();
+        let text = "module {\n  oops // error: internal compiler error\n}\n";
+        let source = Source::new(&context, "input.mlir", text, LINES);
+        assert!(source.parse().is_none());
+        assert!(!source.has_fault());
+        let location = melior::ir::Location::unknown(&context);
+        Diagnostic::internal(location, "expected an op").emit(None);
+        assert!(source.has_fault());
+    }
 
     #[test]
     fn a_syntax_error_shows_its_line_and_a_caret() {
@@ -165,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_diagnostic_points_into_the_source() {
+    fn a_later_diagnostic_points_into_the_source_until_it_is_forgotten() {
         let context = Context::new();
         let source = Source::new(&context, "input.mlir", "\nmodule @kernels {}\n", LINES);
         let Some(module) = source.parse() else {
@@ -175,6 +212,9 @@ mod tests {
         Diagnostic::user(location, "expected a kernel")
             .note(location, "in here")
             .emit(None);
+        let mark = source.mark();
+        Diagnostic::user(location, "expected another kernel").emit(None);
+        source.forget_since(mark);
         // A note at the headline's place does not repeat the line.
         assert_eq!(
             source.take_diagnostics(),

@@ -9,6 +9,7 @@
 mod activity;
 mod algebra;
 mod function;
+mod logistic;
 mod partial;
 mod places;
 mod program;

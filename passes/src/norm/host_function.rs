@@ -16,7 +16,7 @@ use crate::mlir::{
     walk,
 };
 
-/// The passes after which a function consists of computes alone, with `any_rows` of such as do not depend on the number of rows.
+/// The passes after which a function consists of computes alone; with `any_rows`, of computes that do not depend on the number of rows.
 pub(super) fn to_computes(any_rows: bool) -> String {
     format!("norm-decompose,norm-form-computes,norm-fuse-computes{{batch-invariant={any_rows}}}")
 }

@@ -3,8 +3,9 @@
 //! Matches a loop dim of a tiled kernel whose extent is 1. The dim has the single value 0, so putting 0 in its place changes no value.
 //! Reductions over it then need no loop, and what is read once can be kept in registers.
 //!
-//! A loop stays where a guard masks its step off and no other reduced dim with it: what is reduced is the combiner's identity there, and
-//! not the value of the operand, for which there is no point. Such are the walks of gradients in CTAs that may have no row.
+//! A loop stays if a guard may mask off its only step and, of the dims that a reduction ranges over, concerns none but such loops: the
+//! reduction then yields the combiner's identity, and without the loop it would yield an operand for which there is no point. Such are the
+//! walks of gradients in CTAs that may have no row.
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{DimRole, KernelOp};

@@ -3,10 +3,10 @@
 //! An exact division takes a dozen instructions, and a branch whose other side occupies registers. Two kinds of f32 `arith.divf` do
 //! without:
 //!
-//! - Many elements by one value, where the divisor varies over fewer dims than the dividend: the quotient is a product with the
-//!   divisor's reciprocal, itself an exact division, which is computed once for each divisor. The product errs by 1.5 ulp where the
-//!   reciprocal is a normal number, and by up to 3 ulp where it is not, for divisors beyond 2^126; a subnormal divisor counts as zero.
-//!   A quotient for each row that is a result as it is, like the scale of a quantized row, stays exact: users compare scales bit for bit.
+//! - Many elements by one value, where the divisor varies over fewer dims than the dividend: the quotient is a product with the divisor's
+//!   reciprocal, itself an exact division, which is computed once for each divisor. The product errs by 1.5 ulp where the reciprocal is a
+//!   normal number, and by up to 3 ulp where it is not, for divisors beyond 2^126; a subnormal divisor counts as zero. A quotient for each
+//!   row that is itself a result, such as the scale of a quantized row, stays exact: users compare scales bit for bit.
 //! - One for each element of a reduced dim, or for each point of a kernel without reductions, all of whose uses lead to floats of at most
 //!   16 bits: it gets the flag `arcp`, for which `convert-math-to-nvvm-approx` has an instruction that errs by 2 ulp, far less than that
 //!   rounding. A division of two values of a row stays exact, as there are few of them. So does one that an f32 result depends on, whose

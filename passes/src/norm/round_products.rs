@@ -1,9 +1,12 @@
 //! `norm-round-products`: a product keeps its rounding where its distance to the largest of such products is computed.
 //!
 //! Softmax of scaled logits subtracts the maximum `m` of the products `x * s` from each of them. `m` is one of these products, rounded. If
-//! `nvvm-contract-sums` made `x * s - m` an fma, the largest distance would be what `m` was rounded by in the place of 0: beyond 2^30 more than
-//! an exponential stands, and `log_softmax` of equal logits would be off by half an ulp of a logit. What is found by another order than
-//! that of size, such as a sum, has a rounding of its own, beside which that of one product does not count.
+//! `nvvm-contract-sums` made `x * s - m` an fma, the distance of the largest product would be the rounding error of `m` rather than 0.
+//! Beyond 2^30 that is more than the argument of an exponential may be off by, and `log_softmax` of equal logits would be off by half an
+//! ulp of a logit. Only results of reductions that select an element matter here. A sum or a product of such elements has a rounding error
+//! of its own, beside which that of one product is negligible.
+
+use std::collections::HashSet;
 
 use melior::ir::{Attribute, OperationRef, Value, operation::OperationLike};
 use norma_dialects::{
@@ -17,7 +20,7 @@ use crate::{
     mlir::{
         builder::Builder,
         pass::{PassContext, PassResult},
-        values::definition,
+        values::{definition, key},
         walk,
     },
     table::{NormRoundProducts, NormRoundProductsStatistic},
@@ -60,9 +63,13 @@ fn is_chosen_from<'c: 'a, 'a>(space: &Space<'c, 'a>, value: Value<'c, 'a>, eleme
 /// Whether any of some values is computed from `element` by scalar ops.
 fn depends<'c: 'a, 'a>(values: Vec<Value<'c, 'a>>, element: Value<'c, 'a>) -> bool {
     let mut open = values;
+    let mut seen = HashSet::new();
     while let Some(value) = open.pop() {
         if value == element {
             return true;
+        }
+        if !seen.insert(key(value)) {
+            continue;
         }
         let computed = definition(value).filter(|op| !op_name(*op).starts_with("norm."));
         open.extend(computed.iter().flat_map(|op| op.operands()));

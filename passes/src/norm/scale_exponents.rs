@@ -163,7 +163,7 @@ fn elements_of_thread(space: &Space<'_, '_>, dims: &DimSet) -> i64 {
     let extents = dims.iter().filter(of_thread).map(|dim| space.extents[*dim]);
     let extents = extents.map(|extent| match extent.is_constant() {
         true => extent.constant_value().max(1),
-        // A loop whose steps only the run counts is there because there are many.
+        // A loop whose number of steps is known only at run time is taken to have many.
         false => FEWEST_ELEMENTS,
     });
     extents.fold(1, i64::saturating_mul)

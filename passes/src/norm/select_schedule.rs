@@ -108,7 +108,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
                 }
             },
         };
-        // What combines the parts of a split has been warned of where it was split.
+        // Kernels that combine the parts of a split get their schedules in a run without `splits`: it was the kernel
+        // that was split that has been warned of.
         if options.batch_invariant && options.splits {
             any_rows::warn(kernel, cx)?;
         }

@@ -76,7 +76,7 @@ fn dims_left_out<'c>(space: &Space<'c, '_>, any_rows: bool) -> Result<Vec<DimSet
     let grid = (0..space.dims.len())
         .filter(|dim| !reduced.contains(dim) && !has_points(*dim))
         .collect::<DimSet>();
-    // A dim with a guard of what a split has left is part of one that is reduced.
+    // In a kernel that is left of one whose reductions were split, a guarded dim is a part of a reduced dim.
     let is_part = space.program.attribute(attributes::kernel::PART).is_ok();
     let of_guards = space.guards.iter().flat_map(guards::dims_of).collect::<DimSet>();
     let grid = match is_part {

@@ -207,8 +207,8 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
     }
 }
 
-/// Marks the writes of buffers that two kernels write: `moves` says by position which writes move to the second. None of them writes all
-/// of such a buffer.
+/// Marks as partial the writes to buffers that both kernels write, since neither then writes all of such a buffer. `moves` says by position
+/// which writes move to the second kernel.
 fn divide_writes<'c>(space: &Space<'c, '_>, moves: impl Fn(usize) -> bool) -> PassResult<'c> {
     let mut writes = Vec::new();
     for (position, op) in space.ops.iter().enumerate() {

@@ -43,8 +43,8 @@ use crate::{
     table::{NormStageReductions, NormStageReductionsStatistic},
 };
 
-/// The share of the three kernels' time that one must be expected to take: with short pieces it takes a sixth longer than expected, of 14 sizes
-/// of images (docs/measurements/group-norm.md), and the three as long as expected.
+/// Reductions take one stage only if one kernel is expected to take at most this share of the three kernels' time: with short pieces it
+/// takes a sixth longer than expected, over 14 sizes of images (docs/measurements/group-norm.md), and the three take as long as expected.
 const LEAST_SHARE: f64 = 0.85;
 
 pub(crate) fn run<'c>(

@@ -1,10 +1,10 @@
 //! Tiles that begin at aligned addresses in rows that begin anywhere: alignment peeling in which one tile covers head, body and
 //! tail.
 //!
-//! An element of the leading access lies `offset + sum of strides * dims` elements behind the buffer's base, and the base is
-//! aligned. Let s be this sum at the first point of the aligned dim, modulo the vector. If the dim is the tile's coordinate less s,
-//! then the address is a multiple of the vector plus the tile's coordinate. A multiple of the vector that another dim adds does not
-//! change s. Only that dim's stride modulo the vector counts, and a part of a dim that adds such multiples does not count at all.
+//! An element of the leading access lies `offset + sum of strides * dims` elements behind the buffer's base, and the base is aligned. Let s
+//! be this sum at the first point of the aligned dim, modulo the vector. If the dim is the tile's coordinate less s, then the address is a
+//! multiple of the vector plus the tile's coordinate. Another dim changes s only by its stride modulo the vector. A part of a dim whose
+//! steps move the address by whole vectors does not change s.
 
 use melior::ir::{AffineExpr, AffineMap};
 use norma_dialects::norm::{DimRole, ReduceOp};

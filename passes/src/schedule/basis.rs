@@ -46,8 +46,9 @@ impl<'c, 'a> Basis<'c, 'a> {
         plan::check(&self.space, mapping).is_ok() && exchanges::fit(&self.facts, mapping, target)
     }
 
-    /// The mapping with splits of rows over no more CTAs than the kernel has rows for, which changes only how rows are added up: a part has
-    /// at least two rows.
+    /// The mapping with each split of a row dim of known extent reduced so that every part but the last has at least two rows; a split that
+    /// would leave one part is dropped. This changes only how rows are added up, not how a row is reduced. Splits of dims that are also
+    /// spread over CTAs or threads in other ways stay as they are.
     ///
     /// # Errors
     ///

@@ -79,9 +79,9 @@ struct Term {
     name: &'static str,
     /// The loss in per cent, at least 0.
     of: fn(&Candidate<'_>) -> f64,
-    /// Whether it needs the sectors of accesses, which take longer than all other terms together.
+    /// Whether it needs the sectors of accesses, which take longer to compute than all other terms together.
     needs_sectors: bool,
-    /// Whether it is of what keeps memory busy, which a launch that has few bytes does not wait for ([`short_launches`]).
+    /// Whether it is a loss of throughput, which does not count in a launch that is over before memory is busy ([`short_launches`]).
     is_of_throughput: bool,
 }
 

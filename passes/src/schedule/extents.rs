@@ -76,7 +76,7 @@ struct Extents {
     whole: DimSet,
     /// The dims that count the results of reductions.
     counting: DimSet,
-    /// The dims along which an access is contiguous that varies over as many dims as any.
+    /// The dims along which an access is contiguous that varies over as many dims as any other access.
     contiguous: DimSet,
     /// Numbers that divide the extents: a dim of a multiple of many elements is likely to be several rows of so many.
     multiples: Vec<u64>,

@@ -214,7 +214,7 @@ impl Mapping {
         }
     }
 
-    /// Whether the tiles of an access go through shared memory. What is read at one place has none.
+    /// Whether the tiles of an access go through shared memory. A read that varies over no dim has none.
     pub fn copies_tiles_of(&self, access: &Access<'_, '_>) -> bool {
         self.copies(access.buffer, access.is_write) && (access.is_write || !access.dims().is_empty())
     }

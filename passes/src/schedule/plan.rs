@@ -9,7 +9,7 @@ mod applied;
 mod copied_runs;
 mod specialized;
 
-use applied::check_applied;
+use applied::{check_applied, check_reduced};
 use melior::ir::{AffineExpr, AffineMap};
 use norma_dialects::norm::{DimRole, Level};
 
@@ -42,6 +42,13 @@ pub const UNROLLED_ELEMENTS: i64 = 256;
 ///
 /// The mapping does not fit the space, or asks for what no pass applies.
 pub fn apply<'c>(space: &Space<'c, '_>, mapping: &Mapping) -> Result<NewSpace<'c>, Reason> {
+    let divided = divided(space, mapping)?;
+    check_reduced(space, mapping)?;
+    Ok(divided)
+}
+
+/// [`apply`], where a dim that is reduced may be spread over the grid, as the parts of a split are.
+fn divided<'c>(space: &Space<'c, '_>, mapping: &Mapping) -> Result<NewSpace<'c>, Reason> {
     if mapping.spread.len() != space.dims.len() {
         return Err(Reason::wrong(format!(
             "expected a schedule that spreads {} dims, got {}",

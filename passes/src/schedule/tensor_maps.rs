@@ -6,8 +6,9 @@
 //! so that a schedule is refused at the kernel; `gl-pipeline` knows which boxes a tile consists of.
 
 use melior::ir::{AffineExpr, ValueLike};
+use norma_bundle::manifest::MAX_TENSOR_MAP_RANK;
 use norma_dialects::norm::CopyMechanism;
-use norma_targets::{COPY_ENGINE_GRANULE, LONGEST_OF_TENSOR_MAP, TENSOR_MAP_AXES};
+use norma_targets::{COPY_ENGINE_GRANULE, LONGEST_OF_TENSOR_MAP};
 
 use super::{mapping::Mapping, reason::Reason};
 use crate::{
@@ -54,9 +55,9 @@ fn check_buffer(space: &Space<'_, '_>, access: &Access<'_, '_>) -> Result<(), Re
         )))
     };
     let shape = types::shape(ty).unwrap_or_default();
-    if shape.len() > TENSOR_MAP_AXES {
+    if shape.len() > MAX_TENSOR_MAP_RANK {
         return refused(format!(
-            "which has {} axes; supported: {TENSOR_MAP_AXES}",
+            "which has {} axes; supported: {MAX_TENSOR_MAP_RANK}",
             shape.len()
         ));
     }

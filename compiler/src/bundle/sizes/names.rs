@@ -11,9 +11,9 @@ use crate::bundle::affine::substitute;
 use crate::bundle::host::{HostFunction, Role, dim_of_symbol};
 use crate::bundle::kernel_form::KernelForms;
 
-/// Finds out which dynamic dims are equal, and names each set of equal dims by the first name that the function gives one of
-/// them (`norm.sizes`), or else by what its programs call one of them first (`norm.dims`), if no other set is called so, or else `m`, `m1`
-/// and so on. Dynamic strides get the names of their tensor and dim.
+/// Finds out which dynamic dims are equal, and names each set of equal dims by the first name that the function gives one of them
+/// (`norm.sizes`), or else by what its programs call one of them first (`norm.dims`), unless another set has that name already, or else
+/// `m`, `m1` and so on. Dynamic strides get the names of their tensor and dim.
 pub(in crate::bundle) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
     let mut names = Names::of(host, Classes::of(host, forms));
     let mut symbols = Vec::new();

@@ -158,7 +158,9 @@ impl Assumed {
             return Ok(());
         }
         let Some(last) = dims.iter().rev().find(|dim| extent(dim).is_none()) else {
-            return Ok(());
+            return Err(Error::user(format!(
+                "kernel '{kernel}' assumes a multiple of {multiple} elements along dims of a tensor that has {known} there"
+            )));
         };
         // The other dims contribute their part of the multiple.
         let others = dims.iter().filter(|dim| *dim != last);

@@ -1,8 +1,8 @@
 //! Computes a thread's coordinates along a tile's axes from the tile's layout.
 //!
-//! CTAs and clusters are one-dimensional. A coordinate is `place + register constant`, where the place depends on the thread.
-//! If bits of a register's basis are also bits of a thread's, as in a swizzle, the layout's exclusive or is not an addition:
-//! registers that differ in such bits have places of their own.
+//! CTAs and clusters are one-dimensional. A coordinate is `place + register constant`, where the place depends on the thread. A
+//! layout combines the bits of a register and of a thread by exclusive or, which is a sum only where no bit belongs to both.
+//! Registers that share bits with the thread, as in a swizzle, get places of their own.
 
 use norma_layout::{HardwareDim, LinearLayout, StridedTerm};
 

@@ -1,10 +1,10 @@
 //! Translates the scalar program of a kernel to a program on tiles.
 //!
-//! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
-//! op that combines values first broadcasts them to the union of their dims. `nest` emits loops, most of whose steps `peel` rids of
-//! guards and `held` of steps whose tiles stay in registers, and `drawn` loops whose tiles CTAs draw. `access` translates reads and writes, `gather` and `scatter` those at computed
-//! places; `localize` puts their addresses in terms of a tile. `reduction` translates reductions, `nth` those with several results,
-//! `scan` scans.
+//! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An op that
+//! combines values first broadcasts them to the union of their dims. `nest` emits loops; `peel` finds their steps that need no guards, and
+//! `held` those whose tiles stay in registers. `drawn` emits loops whose tiles CTAs draw. `access` translates reads and writes, `gather`
+//! and `scatter` those at computed places; `localize` puts their addresses in terms of a tile. `reduction` translates reductions, `nth`
+//! those with several results, `scan` scans.
 
 mod access;
 mod dense_rows;

@@ -1,11 +1,10 @@
 //! Splits one `gl.copy_to_shared` or `gl.copy_from_shared` into bulk copies: runs that are contiguous on both sides, and the
 //! number of elements to copy of each.
 //!
-//! A bulk copy moves contiguous bytes to contiguous bytes. A run consists of the innermost axes of the tile, as far as their
-//! strides in the buffer equal those in shared memory; the copies iterate over the outer axes. A guard may end a run early:
-//! over the run's outermost axes, down to some axis, it must grow in proportion to the offset within the run, so that the
-//! elements that it admits are a prefix of the run. Or it may cut off a part of the run's first 16 bytes, which are copied as a
-//! whole then ([`granules`](super::granules)).
+//! A bulk copy moves contiguous bytes to contiguous bytes. A run consists of the innermost axes of the tile, as far as their strides in the
+//! buffer equal those in shared memory; the copies iterate over the outer axes. A guard may cut off the end of a run: its value has to grow
+//! by the same amount from each group of neighbouring elements to the next, so that it admits the first elements of the run. Or it may cut
+//! off elements at the beginning, but only within the first 16 bytes, which are then copied whole ([`granules`](super::granules)).
 
 use melior::{
     Context,
@@ -134,7 +133,8 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         Ok(copies)
     }
 
-    /// Refuses guards that fail at the beginning of a run for more than a part of its first granule. They fall along a run.
+    /// Refuses `heads`, guards that cut off the beginning of a run, unless each of them admits the last element of the run's first granule.
+    /// Their values fall along a run, so that they then admit all that follows.
     fn check_heads(&self, heads: &[AffineExpr<'c>]) -> Result<(), PassError<'c>> {
         let location = self.copy.op.location();
         let context = context::of(location);

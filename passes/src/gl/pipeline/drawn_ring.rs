@@ -9,11 +9,12 @@
 //! thread that draws in step i has waited for the arrivals of step i - 1, or found no tile to refill that stage with. From then
 //! on at most as many steps follow as there are stages, and each draws into a slot of its own.
 //!
-//! In a cluster the first CTA draws for all. What it knows of the others follows from the reductions across the cluster, of which each step
-//! has one (`norm-tile` accepts no other clusters): its own warps arrive at `empty` in step i - 1 once they need the stage no more, which may
-//! be before that step's exchange but is behind that of step i - 2. So the warps of all CTAs have consumed the stage of step i - 2, for which
-//! their producers have read the number in step i - 2 - S, with S stages. The draw of step i overwrites what was drawn in step i - 2 S, so
-//! that twice as many slots as stages are enough for two stages and more; `norm-tile` accepts no cluster with one.
+//! In a cluster the first CTA draws for all CTAs, and must not overwrite a number that another one has not read. Each step reduces
+//! something across the cluster (`norm-tile` accepts no others), and the warps of a CTA arrive at `empty` in step i - 1 behind the exchange
+//! of step i - 2, so that this exchange is over when the first CTA draws in step i. By then all CTAs have used the stage of step i - 2,
+//! whose number their producers read in step i - 2 - S, with S stages. The draw of step i overwrites the number that step i - 2 S drew,
+//! which is no later than step i - 2 - S if S is at least 2: then twice as many slots as stages are enough. `norm-tile` accepts no cluster
+//! with one stage.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, operation::OperationLike};
 use norma_dialects::gl::MBarrierArriveOp;

@@ -85,8 +85,8 @@ impl Facts {
         facts
     }
 
-    /// Makes a write to memory that is also read wait for everything that the other roots wait for that read it. The write is then in the
-    /// last loop that reads.
+    /// A write to memory that is also read has to come after the last read. So it waits for every root that any other root which depends on
+    /// a read of that memory waits for, which puts it into the last loop that reads.
     fn hold_back_writes(&mut self, space: &Space<'_, '_>) {
         for (output, input) in space.aliases() {
             let is_of = |position: &usize, buffer: usize, is_write: bool| {

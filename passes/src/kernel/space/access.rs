@@ -133,8 +133,8 @@ impl<'c> Access<'c, '_> {
             .filter(move |(symbol, _)| used.contains(symbol))
     }
 
-    /// Whether the coordinates depend on scalars that a launch passes.
-    pub fn has_numbers(&self) -> bool {
+    /// Whether a coordinate depends on a symbol: a scalar that the launch passes, or a value of the body.
+    pub fn uses_symbols(&self) -> bool {
         self.coordinates
             .iter()
             .any(|coordinate| !symbols(*coordinate).is_empty())
@@ -271,8 +271,8 @@ impl<'c> Space<'c, '_> {
         self.bounds_of(self.extents[dim])
     }
 
-    /// The length of runs of a dim's points, from the first one on, each of which is there as a whole or not at all, wherever the other
-    /// dims are: a known divisor of the extent, which guards do not break.
+    /// A number n such that the points 0 to n - 1, n to 2n - 1, … of a dim each exist as a whole or not at all, for every point of the
+    /// other dims: a divisor of the extent such that no guard splits these runs. It may be 0 for an extent of 0.
     pub fn run_multiple(&self, dim: usize) -> i64 {
         let broken = |multiple: i64, guard: &Guard<'c>| {
             if !guard.iter().any(|side| side.is_function_of_dim(dim)) {

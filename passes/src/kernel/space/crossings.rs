@@ -1,8 +1,8 @@
 //! Reads whose elements are needed again after a reduction that they contribute to: a schedule has to keep them or read them twice.
 //!
-//! A use comes after the reductions that it waits for. It also comes after one that is complete in the same phase, or earlier, if a value
-//! computed from the use meets that reduction's result: in `(rstd * dy) - s * x`, where `s` is a sum over `dy`, the product `rstd * dy`
-//! waits for `rstd` alone, but cannot be used before `s` is complete.
+//! A use comes after every reduction that it waits for. It also comes after a reduction that is complete in the phase of the use, or
+//! earlier, if a value computed from the use is combined with that reduction's result: in `(rstd * dy) - s * x`, where `s` is a sum over
+//! `dy`, the product `rstd * dy` waits for `rstd` alone, but cannot be used before `s` is complete.
 
 use std::collections::{BTreeSet, HashSet};
 

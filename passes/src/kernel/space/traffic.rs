@@ -87,9 +87,9 @@ impl<'c, 'a> Space<'c, 'a> {
             })
     }
 
-    /// The coordinates that are reached along an axis by computed values; `None` for an axis along which none is. A computed value
-    /// alone reaches one at each point that it varies over: where another axis already tells these points apart, as the row does in
-    /// `x[%m, label(%m)]`, it adds none. Runs that begin at computed places are taken to be parts of a whole.
+    /// How many coordinates computed values reach along an axis; `None` for an axis without any. A computed value reaches at most one
+    /// coordinate for each point that it varies over. Points that another axis counts already add none: in `x[%m, label(%m)]` axis 0 counts
+    /// the rows. Runs that begin at computed places are assumed to cover the whole axis.
     fn reached_indirectly(&self, access: &Access<'c, 'a>, axis: usize) -> Option<AffineExpr<'c>> {
         let context = context::of(self.location());
         access.indirect_in(axis).next()?;

@@ -17,7 +17,7 @@ const MOST_PER_ELEMENT: usize = 2;
 const MOST: usize = 8;
 
 /// Factors with their powers.
-type Powers = BTreeMap<Atom, i32>;
+pub(super) type Powers = BTreeMap<Atom, i32>;
 
 impl<'c: 'a, 'a> Values<'c, 'a> {
     /// Represents a value as a sum.
@@ -52,8 +52,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
             product.multiply_powers(&by.powers);
             product.element = match (product.element, by.element) {
                 (Some(one), Some(other)) => {
-                    let operands = [self.of_atom(one), self.of_atom(other)];
-                    let value = self.op("arith.mulf", &operands);
+                    let value = self.multiplied(self.of_atom(one), self.of_atom(other));
                     Some(self.atom(value))
                 }
                 (one, other) => one.or(other),
@@ -173,6 +172,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
     /// with the fewest dims before others. Among these, divisors come last, so that a 0 stays 0, and values emitted last come first: they
     /// are what the adjoint consists of, and as small as it is.
     fn factor(&mut self, powers: &Powers, coefficient: f64) -> Option<Value<'c, 'a>> {
+        let powers = self.without_exponentials(powers);
         let mut factors = powers
             .iter()
             .map(|(atom, power)| (*atom, *power))

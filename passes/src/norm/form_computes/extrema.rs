@@ -12,7 +12,7 @@ use crate::{
     kernel::extremum::{self, Extremum},
     mlir::{
         builder::Builder,
-        comparison::{IntegerPredicate, compare_integers},
+        comparison::compare_integers,
         pass::PassError,
         types,
         values::{definition, key},
@@ -89,7 +89,14 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         let dims = dims.collect::<Vec<_>>();
         let stored = value.r#type();
         let value = widened(&writer.b, value);
-        let found = extremum::reduce(&writer.b, &dims, value, &[place], extremum.is_largest)?;
+        let found = extremum::reduce(
+            &writer.b,
+            &dims,
+            value,
+            &[place],
+            extremum.places,
+            extremum.is_largest,
+        )?;
 
         let results = [extremum.value_result, 1 - extremum.value_result];
         let [of_value, of_place] = results.map(|result| nest.inits + result);
@@ -99,7 +106,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
             writer.read(operands[of_place], maps[of_place])?,
         ];
         let on_tie = match extremum.compares_places {
-            true => compare_integers(&writer.b, IntegerPredicate::Less, found[1], init[1]),
+            true => compare_integers(&writer.b, extremum.places.before(), found[1], init[1]),
             false => writer
                 .b
                 .integer(IntegerType::new(writer.b.context(), 1).into(), 0),

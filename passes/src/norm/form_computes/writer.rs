@@ -59,8 +59,8 @@ pub(super) struct Writer<'c, 'a> {
 
 impl<'c: 'a, 'a> Writer<'c, 'a> {
     /// Inserts a compute before `op`, with results of the op's types and one dim for each of `extents`. Its inputs are `tensors`, the
-    /// tensors whose sizes `extents` are, and the arguments and tensors that `numbers` depend on. A size that `numbers` depend on is the sum of a
-    /// one over a dim of that extent, which is one of `extents` or a further dim behind them.
+    /// tensors whose sizes `extents` are, and the arguments and tensors that `numbers` depend on. A size that `numbers` depend on is
+    /// computed as a sum of ones over a dim of that extent, which is one of `extents` or a further dim behind them.
     ///
     /// # Errors
     ///

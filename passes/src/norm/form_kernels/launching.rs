@@ -3,7 +3,7 @@
 //! What they say about their arguments is checked as that of functions on tensors is ([`signature`]), and an output may be the same memory
 //! as an input under the same conditions ([`aliases`]): the `aliases` of every kernel that writes the one and gets the other say so, and no
 //! launch behind one that writes the output reads the input. Where a kernel is no `norm.kernel` any more, nothing is known of what it
-//! accesses, and nothing is refused for it: the function was checked when it was.
+//! accesses, and nothing is refused for it: the function was checked while it was one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -37,7 +37,7 @@ pub(super) fn check<'c: 'a, 'a>(
 struct Passes {
     /// The number of nodes that vary over the dims of the reduction.
     nodes: usize,
-    /// Whether a value is needed with each result that all results have to be there for.
+    /// Whether a value that depends on all results together is needed with each of them.
     come_back: bool,
 }
 

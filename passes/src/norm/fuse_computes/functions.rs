@@ -31,7 +31,8 @@ pub(super) struct Function<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Function<'c, 'a> {
-    /// Reads a function, with `any_rows` so that a single row is not taken for none; `None` if it has fewer than two computes, or does not end in `func.return`.
+    /// Reads a function; `None` if it has fewer than two computes or does not end in `func.return`. With `any_rows`, a dim that no
+    /// reduction ranges over or counts results by may count rows, even if its extent is 1.
     pub(super) fn read(
         function: OperationRef<'c, 'a>,
         any_rows: bool,

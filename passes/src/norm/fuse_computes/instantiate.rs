@@ -193,7 +193,8 @@ impl<'c: 'a, 'a> Copier<'_, '_, 'c, 'a> {
     ) -> Result<Vec<Use>, Stop> {
         let within = self.within(free, dims);
         if nth.is_some() && within.len() > 1 {
-            // Of two values the combiner keeps one, and the other may be a result too.
+            // The combiner keeps one of two values, but with several results (`nth`) the other may be a
+            // result too, so that parts cannot be combined.
             return Err(Stop::Counted);
         }
         let over = within

@@ -117,7 +117,8 @@ fn match_spaces<'c: 'a, 'a>(
             }
         }
         matched.shared_reads(graph, first, second);
-        // A dim that counts results is in no relation to elements that are as many.
+        // A dim that counts results (`nth`) corresponds to no dim of elements, even if both have the same
+        // extent.
         let counting = graph.counting(second);
         let not_counting = second.dims.iter().copied();
         let not_counting = not_counting.filter(|dim| !counting.contains(dim));
@@ -219,7 +220,8 @@ impl<'c: 'a, 'a> Merger<'_, 'c, 'a> {
                 return Err(Stop::Coordinates);
             }
         }
-        // A guard is that of one place of its dims.
+        // The merged program has a guard at one coordinate of each guarded dim, so that no element at another
+        // coordinate may be read.
         let guarded = self.first.guarded();
         let is_elsewhere = |dim: &Dim| free.get(dim) != self.matched.producer.get(dim);
         let mut at = write.at.iter().flat_map(|at| dims_of(*at));
@@ -285,8 +287,9 @@ fn dims<'c: 'a, 'a>(
 ///
 /// # Errors
 ///
-/// A guard of the one program would concern more points of the other than those at which it holds anyway, or there would be a reduction
-/// over a dim of a guard that does not depend on all dims of the guard.
+/// A guard of one program would mask points of the other that exist there, or would concern a dim that is read in parts or that a reduction
+/// with several results ranges over or counts its results by, or a reduction over a dim of a guard would not depend on all of the guard's
+/// dims.
 fn guards_of<'c: 'a, 'a>(
     graph: &Graph<'c, 'a>,
     merged: &Program<'c, 'a>,

@@ -32,7 +32,7 @@ use crate::{
 pub(super) type Shapes<'c> = HashMap<usize, Vec<AffineExpr<'c>>>;
 
 /// Reads a compute, and adds the sizes of its results to `shapes`; returns the reason for one that cannot be fused with any other. With
-/// `any_rows` the dims that no reduction ranges over or counts its results by stay dims even if they have one point.
+/// `any_rows` the dims that no reduction ranges over or counts its results by remain dims even if they have one point.
 pub(super) fn read<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     shapes: &mut Shapes<'c>,
@@ -266,7 +266,8 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                 let nth = reduce.nth().and_then(|nth| self.positions.get(&key(nth)));
                 // At the only point of a dim of extent 1 the result is that of a reduction without `nth`.
                 let nth = nth.and_then(|position| dims_of(self.dims[position]).pop_first());
-                // Of one value there are results at the first point only, which the graph has no node for.
+                // A reduction of a single value has a result only at the first point of `nth`, for which the graph has
+                // no node.
                 if dims.is_empty() && nth.is_some() {
                     return Ok(Err(Stop::Unread));
                 }

@@ -34,9 +34,9 @@ impl Origins {
         Self(launches.map(of_launch).collect())
     }
 
-    /// Whether the kernel is launched, and whether each launch has equal sizes along the axes `a` and `b` of two buffers, where an access
-    /// has the dim whose extent is the size along `a` as its coordinate along `b`. Axes are lists of those of the buffer's type that are
-    /// joined to one.
+    /// Whether there is a launch, and every launch gives two buffers equal sizes along the axes `a` and `b`. To be asked only where a dim
+    /// whose extent is the size along `a` is by itself the coordinate along `b`: a launch refuses unequal sizes of arguments there. Several
+    /// axes stand for the one that they are collapsed into.
     pub(super) fn are_equal(&self, a: (usize, &[i64]), b: (usize, &[i64])) -> bool {
         let of_axes = |launch: &[Vec<Origin>], (buffer, axes): (usize, &[i64])| {
             let sizes = launch.get(buffer)?;

@@ -49,7 +49,8 @@ pub(super) fn short_rows<'c>(
         let (Some((mapping, best)), Some(cost_of_rival)) = (best, cost(&facts, rival, target)) else {
             continue;
         };
-        // What a kernel for rows four times as long expects of these is too little: its registers are there whether a row fills them or not.
+        // The time that is expected of a kernel for longer rows is too short here, because its registers are there whether a row fills them
+        // or not: so any schedule other than that kernel's is taken.
         let is_short = !all.is_empty() && mapping != *rival;
         if is_short || pays(&best, &cost_of_rival) {
             all.push(Better {

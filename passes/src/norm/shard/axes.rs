@@ -118,7 +118,8 @@ impl Axes {
     /// # Errors
     ///
     /// User: the devices cannot share an extent equally. Unsupported: an access of a sharded axis at a coordinate other than one dim, an
-    /// access at a scalar that a launch passes, two shared dims of one compute, or a shared dim that does not pass over all of an axis.
+    /// access at a scalar that a launch passes or at a computed place, two shared dims of one compute, or a shared dim that does not pass
+    /// over all of an axis.
     pub(super) fn of<'c: 'a, 'a>(
         function: OperationRef<'c, 'a>,
         body: &Body<'c, 'a>,
@@ -345,11 +346,11 @@ pub(super) fn outside<'c: 'a, 'a>(program: ComputeOp<'c, 'a>) -> Vec<Value<'c, '
     tensors
 }
 
-/// Refuses an access whose coordinates depend on a scalar that a launch passes.
+/// Refuses an access whose coordinates depend on a scalar that a launch passes, or on a value of the body.
 fn check_indices<'c>(access: &Access<'c, '_>) -> PassResult<'c> {
-    if !access.has_numbers() {
+    if !access.uses_symbols() {
         return Ok(());
     }
-    let message = "an access at a number that a launch passes, in a function that devices share; supported: accesses at dims";
+    let message = "an access at a number that a launch passes or the program computes, in a function that devices share; supported: accesses at dims";
     Err(Diagnostic::unsupported(access.op.location(), message).into())
 }

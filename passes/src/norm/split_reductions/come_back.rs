@@ -32,9 +32,9 @@ pub(in crate::norm) enum Writes {
     All,
 }
 
-/// Takes writes that vary over `dim` out of the kernel, if any of them depends on reductions over it, and the writes over memory that
-/// these need. Returns the kernel that they are in now; `None` if none does. Scratch has an element for each point of the dims that a
-/// value varies over and of the dims `also`.
+/// If some write that varies over `dim` depends on a reduction over it, moves the writes that `taken` selects to a new kernel, together
+/// with the writes over memory that this kernel reads. Returns the new kernel; `None` if no write depends on such a reduction. Values that
+/// it needs are passed in scratch, with an element for each point of the dims that the value varies over and of the dims `also`.
 pub(in crate::norm) fn take_out<'c: 'a, 'a>(
     kernel: KernelOp<'c, 'a>,
     dim: usize,

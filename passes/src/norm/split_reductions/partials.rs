@@ -171,9 +171,9 @@ fn is_among<'c>(space: &Space<'c, '_>, dims: &DimSet, value: Value<'c, '_>) -> b
     dims.iter().any(|dim| space.dims[*dim] == value)
 }
 
-/// Positions of the ops that the kernel which combines the parts has in place of the one that leaves partial results: those that depend
-/// on one of the reductions, without these, and the writes of whole results over memory that is read. While one part has written such a
-/// result, others may still read, and so may the kernel that combines them.
+/// Positions of the ops that only the kernel which combines the parts has: those that depend on a result of the reductions, without the
+/// reductions themselves, and the writes over memory that is read which do not vary over all parts. Another part, or the combining kernel,
+/// may still read what such a write overwrites.
 fn behind<'c>(
     space: &Space<'c, '_>,
     partials: &[Partial<'_>],

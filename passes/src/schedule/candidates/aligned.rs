@@ -23,26 +23,27 @@ const ALIGNED_ROWS: [u64; 3] = [1, 2, 4];
 
 /// CTAs on each SM in walks over rows.
 const WALKS_PER_SM: [u64; 4] = [1, 2, 3, 4];
-/// The fewest reads that all rows share and that are aligned differently, for which a walk of single CTAs pays. RMSNorm over 10001 and 16385
-/// columns, which has one, reaches 3976 and 3979 GB/s by a CTA for each row, and 3691 and 3629 by walks; of a sum over 10001 columns 3798
-/// and 3676; over 100001 columns 2862 by a CTA for each row, and 3391 in clusters of four that walk (H200).
+/// The number of reads, shared by all rows and aligned differently from them, from which on a walk by single CTAs pays. RMSNorm over 10001
+/// and 16385 columns, which has one, reaches 3976 and 3979 GB/s by a CTA for each row, and 3691 and 3629 by walks; of a sum over 10001
+/// columns 3798 and 3676; over 100001 columns 2862 by a CTA for each row, and 3391 in clusters of four that walk (H200).
 const FEWEST_SHIFTED: usize = 2;
-/// The most such reads of rows that clusters draw, and that begin differently, so that each step shifts the reads again. RMSNorm over 33333,
-/// 100001 and 200001 columns reaches 3816, 3795 and 3411 GB/s so, and 3583, 3545 and 2753 by fixed shares; softmax 3738 and 3514 over 70001
-/// and 100001, and 2992 and 2855 by a CTA for each row; LayerNorm, which has two such reads, 1746 over 100001 columns, and 2864 by fixed
-/// shares (H200).
+/// The most such reads for which clusters draw rows. The rows that a cluster draws begin differently, so that each step shifts the reads
+/// again. RMSNorm over 33333, 100001 and 200001 columns reaches 3816, 3795 and 3411 GB/s so, and 3583, 3545 and 2753 by fixed shares;
+/// softmax 3738 and 3514 over 70001 and 100001, and 2992 and 2855 by a CTA for each row; LayerNorm, which has two such reads, 1746 over
+/// 100001 columns, and 2864 by fixed shares (H200).
 const MOST_SHIFTED_OF_DRAWN: usize = 1;
 /// CTAs on each SM of clusters that draw rows.
 const DRAWN_PER_SM: [u64; 3] = [1, 2, 3];
 /// The fewest rows of a CTA in such a walk.
 const FEWEST_STEPS: u64 = 4;
-/// The most waves in which clusters walk one behind the other, and the part of their places that they may leave empty then. Clusters of 16 have
-/// seven places: LayerNorm over 262143 columns reaches 2637 GB/s with 32 of them, in five waves, and 2143 at best without clusters (H200).
+/// The most waves of clusters that walk one behind the other. Clusters of 16 have seven places: LayerNorm over 262143 columns reaches 2637
+/// GB/s with 32 of them, in five waves, and 2143 at best without clusters (H200).
 const MOST_WAVES: u64 = 8;
+/// Such waves may leave at most one in so many places of clusters empty.
 const EMPTY_OF_WAVES: u64 = 10;
-/// The part of the places from which on several waves pay, for walks without and with sums over rows. LayerNorm over 65537 and 100001 columns
-/// reaches 2960 and 3164 GB/s with 56 clusters, and 2650 and 2833 with 24 on 30 places; LayerNorm's gradient over 33333 columns 2268 and 2316.
-/// With sums over 65537 columns, 56 clusters reach 3097 GB/s, and 8 on 15 places 2013 (H200).
+/// Several waves pay once one wave alone would leave more than one in so many places empty, for walks without sums over rows and with them.
+/// LayerNorm over 65537 and 100001 columns reaches 2960 and 3164 GB/s with 56 clusters, and 2650 and 2833 with 24 on 30 places; LayerNorm's
+/// gradient over 33333 columns 2268 and 2316. With sums over 65537 columns, 56 clusters reach 3097 GB/s, and 8 on 15 places 2013 (H200).
 const EMPTY_OF_WALKS: u64 = 10;
 const EMPTY_OF_SUMS: u64 = 3;
 
@@ -115,7 +116,7 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
             if let Some(row) = counted.filter(|_| ctas > 1 && shifted <= MOST_SHIFTED_OF_DRAWN) {
                 all.extend(drawn(facts, target, &whole, [row, first]));
             }
-            // Clusters, and threads that hold so much, hold rows in walks alone.
+            // Clusters, and threads that hold so many elements, hold rows only in walks.
             if ctas > 1 || Some(registers) == longest {
                 continue;
             }
@@ -202,7 +203,7 @@ fn summing(
         let takes_rows = levels.eq([Level::Loop, Level::Split]);
         takes_rows && mapping.looped_dims() == 1 && mapping.unroll_bytes == 0 && !mapping.prefetches()
     };
-    // The walks differ in how they are split alone.
+    // The walks differ only in how they are split.
     let Some(whole) = mappings.iter().find(is_walk) else {
         return Vec::new();
     };

@@ -23,11 +23,11 @@ const MERGED_IN_CLUSTER: [Level; 3] = [Level::Cluster, Level::Warp, Level::Lane]
 /// The most warps of a CTA.
 const WARPS: u64 = THREADS_PER_CTA as u64 / WARP_SIZE as u64;
 
-/// Adds the candidates with clusters in which each CTA has accesses for all of its threads. Of a row that is needed again each CTA
-/// holds a part; rows that are only summed up are split instead. Clusters of more CTAs than are portable hold rows along `first`: a sum with
-/// a residual and its RMSNorm over 262144 columns reach 4126 GB/s by 16 CTAs, and 3728 at best by up to eight. Rows of several runs
-/// gain nothing sure by them: GroupNorm with the channels last reaches 3804 or 3339, by the registers of a thread, and 3711 with eight (H200,
-/// docs/measurements/large-clusters.md).
+/// Adds the candidates with clusters in which each CTA has accesses for all of its threads. Of a row that is needed again each CTA holds a
+/// part; rows that are only summed up are split instead. Clusters of more CTAs than are portable hold rows along `first`: a sum with a
+/// residual and its RMSNorm over 262144 columns reach 4126 GB/s by 16 CTAs, and 3728 at best by up to eight. Rows of several runs do not
+/// reliably gain by them: GroupNorm with the channels last reaches 3804 or 3339 GB/s, depending on the registers of a thread, and 3711 with
+/// eight (H200, docs/measurements/large-clusters.md).
 pub(super) fn candidates(
     facts: &Facts,
     target: &Target,
@@ -102,8 +102,8 @@ fn along_row(
 
 /// Returns the variant of a mapping that holds a row along `first` in which reductions share their exchanges; `None` if it holds none, or
 /// if no reduction gains by it. Sums of squares around a mean do. Sums of exponentials refer to a maximum, and are computed again once it
-/// is known: softmax over 32768 columns reaches 3005 GB/s in either way, over 49152 columns 2800 merged and 3000 otherwise. Late reads are
-/// the slower, the longer the row: LayerNorm over 100352 columns reaches 2484 GB/s with them, and 2784 in a loop (H100).
+/// is known: softmax over 32768 columns reaches 3005 GB/s in either way, over 49152 columns 2800 merged and 3000 otherwise. The longer the
+/// row, the slower are late reads: LayerNorm over 100352 columns reaches 2484 GB/s with them, and 2784 in a loop (H100).
 fn merged(facts: &Facts, mapping: &Mapping, first: usize) -> Option<Mapping> {
     (is_held(mapping) && gains_by_merging(facts, first)).then(|| Mapping {
         merge_reductions: MERGED_IN_CLUSTER.to_vec(),
@@ -181,11 +181,11 @@ fn across_runs(
     }
 }
 
-/// Returns the variants of `walks` of which all clusters are resident at once, or the last one would walk alone; the walks differ in how
-/// they are split. Registers are bounded so that an SM has room for them. They go through rings where copies can bring their rows, and hold their rows
-/// otherwise. Of clusters of more CTAs than are portable that hold their rows, an SM has one CTA: RMSNorm's gradient over 65537 columns reaches
-/// 1511 GB/s with two CTAs of clusters of 16 on each SM, and 2170 with one that loads ahead; over 80001 columns 1682, and 1956 with one of
-/// clusters of eight (H200).
+/// Returns the variants of `walks` of which all clusters are resident at once; otherwise the last ones would walk alone. The walks differ
+/// in how they are split. Registers are bounded so that an SM has room for them. They go through rings where copies can bring their rows,
+/// and hold their rows otherwise. Of clusters of more CTAs than are portable that hold their rows, an SM has one CTA: RMSNorm's gradient
+/// over 65537 columns reaches 1511 GB/s with two CTAs of clusters of 16 on each SM, and 2170 with one that loads ahead; over 80001 columns
+/// 1682, and 1956 with one of clusters of eight (H200).
 fn resident_walks(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) -> Vec<Mapping> {
     let Some(split) = walks.first().map(|walk| walk.extent(Level::Split)) else {
         return Vec::new();

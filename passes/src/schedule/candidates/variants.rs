@@ -16,10 +16,10 @@ const UNROLLED_BYTES: [u64; 2] = [64, 128];
 /// The most bytes of a step that a thread loads a step ahead.
 const PREFETCHED_BYTES: u64 = 2 * ACCESS_BYTES as u64;
 
-/// Returns the variants of a mapping whose loop of `steps` steps is unrolled, with each number of bytes of which half the row's steps fit
-/// into one group. They are for loops that combine partial means in each step: of two groups of steps all are unrolled in the end, and
-/// the means' weights, which follow from the number of points, are constants. LayerNorm over 49152 columns reaches 3886 GB/s with 6 steps
-/// together, and 3095 with 4 of 12; over 65536 columns 3622 with one access of a thread in a step, and 3561 with two. Others gain
+/// Returns the variants of a mapping whose loop of `steps` steps is unrolled, with each of [`UNROLLED_BYTES`] for which at most two groups
+/// of steps cover the row. They are for loops that combine partial means in each step: two groups are unrolled completely in the end, so
+/// that the means' weights, which follow from the number of points, are constants. LayerNorm over 49152 columns reaches 3886 GB/s with 6
+/// steps together, and 3095 with 4 of 12; over 65536 columns 3622 with one access of a thread in a step, and 3561 with two. Others gain
 /// nothing: RMSNorm over 65536 columns 3993 GB/s step by step and 3960 with 128 bytes, softmax 3877 and 3821.
 pub(super) fn unrolled(facts: &Facts, mapping: &Mapping, steps: u64) -> Vec<Mapping> {
     if facts.reduces_what_is_indirect() {

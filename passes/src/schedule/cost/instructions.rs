@@ -144,7 +144,7 @@ fn combinations_of_threads(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
     of_result * results_of_thread(mapped, reduction) * mapped.ctas() * mapped.threads() as f64
 }
 
-/// Returns how many partial results, over all warps, a vector of results in each thread adds to those of its first element; 0 for a
+/// Partial results that warps leave for the elements of a vector of results beyond its first: (length of the vector - 1) * warps. 0 for a
 /// reduction that a loop carries, which is exchanged only once, behind the loop.
 fn further_results(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
     if mapped.is_carried(reduction) {

@@ -57,8 +57,8 @@ pub(super) fn uneven_parts(candidate: &Candidate<'_>) -> f64 {
     100.0 * longer.sum::<f64>()
 }
 
-/// How many times the bytes of a reduction's partial results another's are at least, if the second kernel is spread over the points of the
-/// other alone.
+/// A reduction decides over which points the second kernel is spread if its partial results have at least one in so many of the bytes of
+/// the largest ones. Smaller ones are combined wherever they are needed.
 const FEW_PARTIALS: f64 = 32.0;
 
 /// A second kernel, which combines the partial results of a split, and a third, if results are broadcast along the split dim again,
@@ -142,8 +142,8 @@ pub fn parts_of_stage(kept: u64, points: u64, row_bytes: u64, target: &Target) -
     (wanted..2 * wanted).find(divides).unwrap_or(wanted)
 }
 
-/// Returns the number of points that the kernel which combines partial results is spread over: the points of the dims that the partial
-/// results of all reductions that `spreads` names keep, and that no reduction behind them ranges over.
+/// Returns the number of points over which the kernel that combines partial results is spread: those of the dims that all reductions
+/// selected by `spreads` keep, and that no later reduction which waits for one of them ranges over.
 fn points_behind(candidate: &Candidate<'_>, spreads: &dyn Fn(&Reduction) -> bool) -> f64 {
     let mapped = &candidate.mapped;
     let reductions = &mapped.facts.reductions;

@@ -140,7 +140,7 @@ impl<'a> Mapped<'a> {
         self.walks_through_rings() || self.reduces_in_steps() && self.mapping.prefetches()
     }
 
-    /// Whether CTAs walk over rows that they hold in registers, and load each only once it is its turn.
+    /// Whether CTAs walk over rows that they hold in registers, and load each only when its turn comes.
     pub(super) fn walks_held_rows(&self) -> bool {
         self.reduces_in_steps() && !self.is_ringed() && !self.mapping.prefetches()
     }

@@ -212,14 +212,16 @@ pub const RING_EXCHANGE_POWER: f64 = 0.76;
 /// one CTA in LayerNorm's gradient and 4% slower in RMSNorm's, which bounds the time from both sides.
 pub const RING_PAIR: i64 = 2;
 pub const RING_PAIR_EXCHANGE_US: f64 = 0.059;
-/// Of walks that carry sums over rows that begin anywhere, whose elements are masked: the share of the time that [`ISSUE_PER_SM`] gives for
-/// their instructions, the fewest warps with which an SM's schedulers always find one that can issue, the power of the p-norm of the times, and
-/// what an exchange between two CTAs adds, in microseconds for each CTA on an SM. By gradients of RMSNorm and LayerNorm over 1001 to 65537
-/// columns, 652 schedules: to what the choice among them loses. Walks that read elements one by one, which the model expects to be an eighth
-/// slower than they are, are among them, so that these are as well (docs/measurements/odd-rings.md).
+/// Walks that carry sums over rows that begin anywhere, whose elements are masked: the share of the time that [`ISSUE_PER_SM`] gives for
+/// their instructions. Fitted, together with the three constants that follow, to what the choice among 652 schedules of gradients of
+/// RMSNorm and LayerNorm over 1001 to 65537 columns loses. Some of these schedules read elements one by one; the model expects them to be
+/// an eighth slower than they are, and so it does of the others (docs/measurements/odd-rings.md).
 pub const ODD_SUMS_ISSUE: f64 = 0.72;
+/// The fewest warps with which an SM's schedulers always find one that can issue.
 pub const ODD_SUMS_ISSUING_WARPS: f64 = 8.0;
+/// The power of the p-norm of the times.
 pub const ODD_SUMS_POWER: i32 = 3;
+/// What an exchange between two CTAs adds, in microseconds for each CTA on an SM.
 pub const ODD_SUMS_PAIR_EXCHANGE_US: f64 = 0.12;
 /// Launching a CTA, divided by its threads: fits CTAs of 128 and 256 threads for short rows.
 pub const LAUNCH: f64 = 80.0;
@@ -452,8 +454,8 @@ pub const SHORT_LAUNCH_ROWS: f64 = 2.0;
 pub const SHORT_LAUNCH_BYTES: f64 = 192.0 * 1024.0;
 /// Microseconds that a short launch takes in any case, one behind the other in a graph.
 pub const SHORT_LAUNCH_US: f64 = 1.04;
-/// The share of the time of a short launch's bytes in which a CTA that has its SM alone reads and does not write yet, or writes and reads no
-/// more. Softmax of 128 rows of 32768 columns takes 8.4 us by 128 CTAs, and 6.5 us by 1024 in clusters of eight.
+/// The share of the time that a short launch's bytes take in which a CTA that is alone on its SM either only reads or only writes. Softmax
+/// of 128 rows of 32768 columns takes 8.4 us by 128 CTAs, and 6.5 us by 1024 in clusters of eight.
 pub const SHORT_SERIAL_SHARE: f64 = 0.813;
 /// Microseconds of short launches, all fitted together: of each further 16 bytes that a thread loads; of late reads, and of each access in them;
 /// of a round between warps, and for each warp of the CTA; of an exchange between CTAs, and for each doubling of the cluster; of a cluster for

@@ -12,8 +12,8 @@ use super::{
     rounds,
 };
 
-/// Partial results: the time in which all threads load those of further points, beyond the first that a thread keeps, from shared memory.
-/// Nothing hides it, as all warps of the CTA wait for one another before and need the results behind. Lanes along what is reduced load the
+/// Partial results: the time in which all threads load, from shared memory, those of the points that they keep beyond the first. Nothing
+/// hides it, as all warps of the CTA wait for one another before it and need the results after it. Lanes along what is reduced load the
 /// same words at once. Sums over a walk are exchanged once, at its end. In a loop a scan also waits for what it carries ([`SCAN_STEP_US`]).
 pub(super) fn partial_results(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;

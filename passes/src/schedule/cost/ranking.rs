@@ -37,18 +37,40 @@ fn bounds_registers(candidate: &Candidate<'_>) -> bool {
     crosses_warps && candidate.mapped.vectors() <= 3
 }
 
-/// How many bounds on registers are candidates: as many CTAs as the model expects, and fewer.
+/// How many bounds on registers are candidates: those for as many CTAs on an SM as the model expects, and for fewer.
 const BOUNDS_TRIED: u64 = 4;
 
 /// The registers of a thread that the assembler took for mappings; `None` for one that spilled. Rereads from L1 and from L2 are the
 /// same instructions with other hints, so that mappings that differ only in that take the same registers. Those that differ only in how
-/// many threads share a tile take about as many.
+/// many threads share a tile take about as many, and those whose threads hold more elements at least as many.
 #[derive(Clone, Debug, Default)]
 pub struct Assembled {
-    /// By mapping without hints: the one that was assembled, and its registers.
-    found: HashMap<Mapping, (Mapping, Option<u64>)>,
-    /// By what a single thread does: the most registers that a mapping took whose registers were not bounded.
-    of_thread: HashMap<Mapping, u64>,
+    /// The mappings that were assembled, in the order in which they were, and their registers.
+    found: Vec<(Mapping, Option<u64>)>,
+    /// By mapping without hints: the position of the last that was assembled.
+    positions: HashMap<Mapping, usize>,
+    /// By what a single thread does, but for how many elements it holds: what the mappings took whose registers were not bounded.
+    of_thread: HashMap<Mapping, Vec<Taken>>,
+}
+
+/// What the assembler took for a mapping whose registers were not bounded.
+#[derive(Clone, Debug)]
+struct Taken {
+    /// By dim, the elements that a thread holds in registers.
+    held: Vec<i64>,
+    /// The threads of a CTA.
+    threads: u64,
+    /// The registers of a thread; `None` if it spilled.
+    registers: Option<u64>,
+}
+
+/// What is known of a mapping from others whose threads do the same, with as many elements or fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alike {
+    /// It takes at least so many registers of a thread, which is more than expected.
+    Takes(u64),
+    /// It spills.
+    Spills,
 }
 
 impl Assembled {
@@ -58,26 +80,37 @@ impl Assembled {
         if self.found.is_empty() {
             return None;
         }
-        let (_, registers) = self.found.get(&without_hints(mapping))?;
-        Some(*registers)
+        let position = *self.positions.get(&without_hints(mapping))?;
+        Some(self.found.get(position)?.1)
     }
 
-    /// Returns the most registers that the assembler took for a mapping whose threads do the same as the candidate's, if that is more
-    /// than expected. With more threads it may have to do with fewer than these took.
-    fn of_alike(&self, candidate: &Candidate<'_>) -> Option<u64> {
+    /// Returns what mappings whose threads do the same, with as many elements or fewer, say of a candidate. With more threads it may have to
+    /// do with fewer registers than these took.
+    fn of_alike(&self, candidate: &Candidate<'_>) -> Option<Alike> {
         if self.of_thread.is_empty() {
             return None;
         }
         let mapping = candidate.mapped.mapping;
-        let registers = *self.of_thread.get(&of_one_thread(without_hints(mapping))?)?;
+        let (thread, held) = of_one_thread(without_hints(mapping))?;
         let threads = mapping.threads().unsigned_abs();
+        let alike = self.of_thread.get(&thread)?.iter().filter(|taken| {
+            let pairs = taken.held.iter().zip(&held);
+            pairs.into_iter().all(|(of_taken, own)| of_taken <= own)
+        });
+        // As many threads leave each of them as many registers, and so do all numbers up to this one.
+        let spills =
+            |taken: &Taken| taken.registers.is_none() && taken.threads <= threads.max(MOST_THREADS_OF_ALL);
+        if alike.clone().any(spills) {
+            return Some(Alike::Spills);
+        }
+        let registers = alike.filter_map(|taken| taken.registers).max()?;
         let is_held = candidate.target.resident_ctas(threads, registers) > 0;
-        (registers > candidate.registers && is_held).then_some(registers)
+        (registers > candidate.registers && is_held).then_some(Alike::Takes(registers))
     }
 
-    /// The mappings that were assembled.
+    /// The mappings that were assembled, in this order.
     pub fn iter(&self) -> impl Iterator<Item = &(Mapping, Option<u64>)> {
-        self.found.values()
+        self.found.iter()
     }
 }
 
@@ -85,11 +118,16 @@ impl Extend<(Mapping, Option<u64>)> for Assembled {
     fn extend<T: IntoIterator<Item = (Mapping, Option<u64>)>>(&mut self, found: T) {
         for (mapping, registers) in found {
             let key = without_hints(&mapping);
-            if let (Some(key), Some(registers)) = (of_one_thread(key.clone()), registers) {
-                let most = self.of_thread.entry(key).or_default();
-                *most = registers.max(*most);
+            if let Some((thread, held)) = of_one_thread(key.clone()) {
+                let threads = mapping.threads().unsigned_abs();
+                self.of_thread.entry(thread).or_default().push(Taken {
+                    held,
+                    threads,
+                    registers,
+                });
             }
-            self.found.insert(key, (mapping, registers));
+            self.positions.insert(key, self.found.len());
+            self.found.push((mapping, registers));
         }
     }
 }
@@ -113,15 +151,27 @@ fn without_hints(mapping: &Mapping) -> Mapping {
     mapping
 }
 
-/// The mapping with the levels of a thread alone, if nothing but what the thread does decides on its registers.
-fn of_one_thread(mut mapping: Mapping) -> Option<Mapping> {
+/// The most threads of a CTA each of which may have as many registers as an instruction can name: 65536 registers of an SM are 256 for
+/// each, and 255 have a name.
+const MOST_THREADS_OF_ALL: u64 = 256;
+
+/// The mapping with the loops and vectors of a thread alone, and by dim the elements that it holds in registers, if nothing but what the
+/// thread does decides on its registers.
+fn of_one_thread(mut mapping: Mapping) -> Option<(Mapping, Vec<i64>)> {
     if mapping.min_ctas_per_sm > 0 || mapping.producer_warps > 0 {
         return None;
     }
+    let held = mapping.spread.iter().map(|factors| {
+        let registers = factors.iter().filter(|factor| factor.level == Level::Register);
+        // A factor without a size takes what is left of the dim.
+        let sizes = registers.map(|factor| factor.size.unwrap_or(i64::MAX));
+        sizes.fold(1, i64::saturating_mul)
+    });
+    let held = held.collect();
     for factors in &mut mapping.spread {
-        factors.retain(|factor| matches!(factor.level, Level::Loop | Level::Register | Level::Vector));
+        factors.retain(|factor| matches!(factor.level, Level::Loop | Level::Vector));
     }
-    Some(mapping)
+    Some((mapping, held))
 }
 
 /// A candidate and the judgement on it.
@@ -141,6 +191,8 @@ fn judged<T>(
     judge: impl Fn(&Candidate<'_>) -> T,
 ) -> Vec<Judged<T>> {
     let mut all = Vec::with_capacity(candidates.len());
+    // Candidates of which others say that they spill. They are judged only if there are no others.
+    let mut spilling = Vec::new();
     let mut add = |mapping: Mapping, of_alike: Option<u64>, expected: T| {
         let (registers, found) = match assembled.get(&mapping) {
             None => (of_alike, Some(expected)),
@@ -159,6 +211,7 @@ fn judged<T>(
     };
     for mapping in candidates {
         let known = assembled.get(&mapping);
+        let is_known = known.is_some();
         let (known, spilled) = (known.flatten(), known == Some(None));
         if let Some(handed_over) = kernel.handed_over(&mapping, known, spilled)
             && let Some(expected) = kernel.candidate(&handed_over, known)
@@ -168,7 +221,7 @@ fn judged<T>(
         }
         let expected = kernel.candidate(&mapping, None);
         let resident = expected.as_ref().map_or(0, |expected| expected.resident);
-        // More CTAs by fewer registers than expected matter to walks that have hardly any.
+        // More CTAs, with fewer registers than expected, matter to walks of which an SM holds one CTA or none.
         if resident <= 1 && mapping.min_ctas_per_sm == 0 && mapping.looped_dims() > 0 {
             let squeezed = bounded(&mapping, resident + 1);
             let found = kernel.candidate(&squeezed, None);
@@ -192,7 +245,14 @@ fn judged<T>(
             continue;
         }
         if !bounds_registers(&expected) {
-            let of_alike = assembled.of_alike(&expected);
+            let of_alike = match assembled.of_alike(&expected) {
+                Some(Alike::Takes(registers)) => Some(registers),
+                Some(Alike::Spills) if !is_known => {
+                    spilling.push((mapping.clone(), judge(&expected)));
+                    continue;
+                }
+                Some(Alike::Spills) | None => None,
+            };
             let candidate = of_alike.and_then(|_| kernel.candidate(&mapping, of_alike));
             let found = judge(candidate.as_ref().unwrap_or(&expected));
             add(mapping, of_alike, found);
@@ -204,6 +264,13 @@ fn judged<T>(
             candidate = candidate.bounded(resident - fewer);
             add(bounded(&mapping, resident - fewer), None, judge(&candidate));
         }
+    }
+    if all.is_empty() {
+        all.extend(spilling.into_iter().map(|(mapping, found)| Judged {
+            mapping,
+            assembled: None,
+            found,
+        }));
     }
     all
 }

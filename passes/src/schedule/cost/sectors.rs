@@ -18,8 +18,8 @@ pub(super) struct SectorUse {
     pub(super) request: f64,
     /// The share that the CTA uses while it holds a tile.
     pub(super) tile: f64,
-    /// Neighbouring bytes that are accessed together: by one request of a warp where a loop accesses others in between and nothing holds the
-    /// CTA's warps in the same step, else by a CTA.
+    /// Bytes of the runs of neighbours that are accessed at about the same time: `run_of_tile`, or `run_of_request` in a loop whose steps
+    /// the warps of a CTA do not take together, or [`RUN`] where the next CTA continues the run.
     pub(super) run: f64,
     /// Neighbouring bytes in one request of a warp.
     pub(super) run_of_request: f64,

@@ -1,4 +1,4 @@
-//! Launches with few bytes: microseconds that threads wait, whatever keeps memory busy.
+//! Launches with few bytes: microseconds that threads wait, however busy memory is.
 //!
 //! A launch of few rows is over before memory is ever busy. What it takes beside its bytes is the time of one CTA from its first load to its
 //! last store, in which each wait counts in full, and the terms of throughput say nothing. The constants are fitted to 2428 schedules of 92

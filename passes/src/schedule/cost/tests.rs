@@ -704,14 +704,52 @@ fn what_the_number_of_threads_alone_tells_apart_takes_about_as_many_registers() 
         let found = found.iter().find(|(other, _)| other == mapping);
         found.map(|(_, cost)| cost.registers)
     };
-    for other in others {
+    for other in &others {
         // 1024 threads have 64 registers each, so that they do not take 120.
         let is_possible = other.threads() <= 512;
         assert_eq!(registers(other) == Some(120), is_possible, "{other}");
     }
-    // How many registers a mapping has that spilled says nothing of others.
-    let spilled = ranked(&Assembled::from_iter([(asked.clone(), None)]));
-    assert_eq!(spilled.len() + 1, expected.len());
+    // With as many threads or more, which have no more registers each, they spill if it does.
+    let left = ranked(&Assembled::from_iter([(asked.clone(), None)]));
+    for other in others {
+        let spills = asked.threads() <= other.threads().max(256);
+        assert_eq!(
+            left.iter().all(|(mapping, _)| mapping != other),
+            spills,
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn threads_that_hold_more_elements_take_no_fewer_registers() {
+    let facts = rms_norm(16384, 8192, 2);
+    let of_rows = |rows: i64| {
+        let mut mapping = Mapping::new(vec![
+            vec![Factor::rest(Level::Grid), Factor::new(Level::Register, rows)],
+            vec![
+                Factor::rest(Level::Loop),
+                Factor::new(Level::Warp, 4),
+                Factor::new(Level::Lane, 32),
+                Factor::new(Level::Vector, 8),
+            ],
+        ]);
+        mapping.keep = vec![CachePlace::L2];
+        mapping
+    };
+    let all = || [1, 2, 4].map(of_rows).to_vec();
+    let registers = |registers| {
+        let assembled = Assembled::from_iter([(of_rows(2), registers)]);
+        let found = ranked(&facts, all(), &SM_90A, &assembled);
+        [1, 2, 4].map(|rows| {
+            let of_rows = found.iter().find(|(mapping, _)| *mapping == of_rows(rows));
+            of_rows.map(|(_, cost)| cost.registers)
+        })
+    };
+    let [few, most, more] = registers(Some(200));
+    assert_eq!([most, more], [Some(200), Some(200)]);
+    assert!(few.is_some_and(|few| few < 200), "{few:?}");
+    assert_eq!(registers(None), [few, None, None]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::{
         reason::Reason,
         tensor_maps,
     },
-    UNROLLED_ELEMENTS, apply, has_steps, size_of, specialized,
+    UNROLLED_ELEMENTS, divided, has_steps, size_of, specialized,
 };
 use crate::{
     kernel::{
@@ -35,6 +35,7 @@ const MOST_UNROLLED_BYTES: i64 = 1020;
 ///
 /// See [`apply`].
 pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    check_reduced(space, mapping)?;
     let mut whole = mapping.clone();
     for (dim, factors) in whole.spread.iter_mut().enumerate() {
         let Some(split) = factors.iter().position(|factor| factor.level == Level::Split) else {
@@ -88,14 +89,16 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
             let mut values = reduce.values().into_iter();
             space.reduces_over(*reduce, dim) && values.any(|value| !space.dims_of(value).contains(&dim))
         };
-        // Its partial results depend on how many points a part has, and another split leaves out what they do not vary over.
+        // The partial result of such a reduction depends on how many points its part has, although its values do not
+        // vary over the parts: the scratch of another split would have no axis for them.
         if mapping.split_dims() > 1 && space.reductions().iter().any(is_same_along) {
             return Err(Reason::unsupported(format!(
                 "a split of dim {dim} besides another one, where a reduction over it ranges over what is the same along it; supported: \
                  one split"
             )));
         }
-        // What merged reductions weigh by the number of points varies over the parts of one dim alone.
+        // With several splits, merged reductions can weigh partial results by numbers of points only if all parts have
+        // equally many.
         if mapping.split_dims() > 1
             && mapping.merges_at(Level::Split)
             && !divides_evenly(space, &mapping.spread[dim], dim)
@@ -108,7 +111,7 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
         // In the kernel that leaves partial results, the parts of the split are a grid dim.
         factors[split].level = Level::Grid;
     }
-    apply(space, &whole).map(|_| ())
+    divided(space, &whole).map(|_| ())
 }
 
 /// Whether the factors of a dim divide it, so that nothing is left out of its last tile.
@@ -208,6 +211,23 @@ fn check_merged(mapping: &Mapping) -> Result<(), Reason> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Refuses reductions over dims that CTAs of the grid share, which leave each other no results.
+pub(super) fn check_reduced(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    for (dim, factors) in mapping.spread.iter().enumerate().take(space.dims.len()) {
+        let is_shared = (0..factors.len()).any(|position| {
+            factors[position].level == Level::Grid && size_of(space, dim, factors, position) != Some(1)
+        });
+        let reductions = space.reductions();
+        if is_shared && reductions.iter().any(|reduce| space.reduces_over(*reduce, dim)) {
+            return Err(Reason::unsupported(format!(
+                "a reduction over dim {dim}, which the schedule spreads over the grid; supported: a split, whose partial results \
+                 another kernel combines"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses scans along dims whose points no single CTA visits in order.

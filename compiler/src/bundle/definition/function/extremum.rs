@@ -4,7 +4,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{BlockLike, OperationRef, RegionLike, Value as IrValue, ValueLike};
 use norma_bundle::program::{Combiner, Number, Operation, Region, Step, Value};
 use norma_bundle::{Element, Expression};
-use norma_passes::kernel::extremum::Extremum;
+use norma_passes::kernel::extremum::{Extremum, PlaceOrder};
 use norma_passes::mlir::walk;
 
 use super::tensors::Statement;
@@ -38,7 +38,7 @@ impl Reader<'_, '_> {
         let types = [scalar::element(value.r#type())?, scalar::element(place.r#type())?];
         let operands = vec![self.number(value, statement)?, self.number(place, statement)?];
         let first = statement.push(Step::Reduce {
-            combiner: Combiner::Region(first_of_ties(extremum.is_largest, types)),
+            combiner: Combiner::Region(first_of_ties(extremum.is_largest, extremum.places, types)),
             operands,
             over: over.to_vec(),
             types: types.to_vec(),
@@ -54,7 +54,7 @@ impl Reader<'_, '_> {
         let on_tie = match extremum.compares_places {
             true => push(operation(
                 "arith.cmpi",
-                Some("slt"),
+                Some(before(extremum.places)),
                 vec![found[1], init[1]],
                 Element::I1,
             )),
@@ -86,13 +86,18 @@ impl Reader<'_, '_> {
 }
 
 /// The combiner that keeps the more extreme of two values and its place, and of ties the smaller place.
-fn first_of_ties(is_largest: bool, types: [Element; 2]) -> Region {
+fn first_of_ties(is_largest: bool, places: PlaceOrder, types: [Element; 2]) -> Region {
     let mut steps = Vec::new();
     let mut push = |step| {
         steps.push(step);
         2 * types.len() + steps.len() - 1
     };
-    let on_tie = push(operation("arith.cmpi", Some("slt"), vec![1, 3], Element::I1));
+    let on_tie = push(operation(
+        "arith.cmpi",
+        Some(before(places)),
+        vec![1, 3],
+        Element::I1,
+    ));
     let is_kept = is_beyond([0, 2], on_tie, is_largest, types[0], &mut push);
     let results = [0, 1].map(|role| {
         push(operation(
@@ -105,10 +110,21 @@ fn first_of_ties(is_largest: bool, types: [Element; 2]) -> Region {
     Region {
         identities: vec![
             least_extreme(is_largest, types[0]),
-            least_extreme(false, types[1]),
+            match places {
+                PlaceOrder::Signed => least_extreme(false, types[1]),
+                PlaceOrder::Unsigned => Number::Integer(-1),
+            },
         ],
         steps,
         results: results.to_vec(),
+    }
+}
+
+/// The predicate that holds if a place comes before another.
+fn before(places: PlaceOrder) -> &'static str {
+    match places {
+        PlaceOrder::Signed => "slt",
+        PlaceOrder::Unsigned => "ult",
     }
 }
 

@@ -27,9 +27,9 @@ use super::{
     set_of,
 };
 
-/// The fewest CTAs by which elements have to be shared to stay in the caches while what one CTA alone touches passes through: so many
-/// share a small part of all bytes. The scale and the shift of an image, which 64 CTAs with four of its 256 rows each read, keep LayerNorm
-/// at 2969 GB/s over 1152 columns; without a hint it reaches 2544, and with one for L1 alone 2735 (H100,
+/// Elements that at least so many CTAs touch are kept in the caches, while what a single CTA touches passes through: what so many CTAs
+/// share is a small part of all bytes. The scale and the shift of an image, which 64 CTAs with four of its 256 rows each read, keep
+/// LayerNorm at 2969 GB/s over 1152 columns; without a hint it reaches 2544, and with one for L1 alone 2735 (H100,
 /// docs/measurements/shared-weights.md).
 const SHARING_CTAS: i64 = 8;
 

@@ -73,8 +73,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.is_read_by_several(position, step.dim).then_some(step.number)
     }
 
-    /// What an earlier loop has left of the read at `position` in a step. A value of its own, as for `norm.cache`: were it the same,
-    /// conversions of it in two loops would be merged, and the wider elements held instead.
+    /// The tile that an earlier loop has left for the read at `position` in a step. Each loop gets a value of its own, as with
+    /// `norm.cache`: if it were the same value, conversions of it in two loops would be merged, and the wider elements held instead.
     pub(super) fn held_tile(
         &mut self,
         position: usize,

@@ -40,7 +40,7 @@ struct LinearGuard<'c, 'a> {
     step: i64,
     /// Coordinates of the grid and of loops around this one, each times a factor.
     scalars: Vec<(Value<'c, 'a>, i64)>,
-    /// The largest value of `others` at the tile's first point, whatever the remainders in it are.
+    /// The largest value of `others` at the tile's first point, with every remainder in it at its largest.
     first: i64,
     /// The largest value of `others` at any point of the tile.
     greatest: i64,

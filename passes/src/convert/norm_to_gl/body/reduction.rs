@@ -173,8 +173,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .fold(self.reduced_axes(reduce), |axes, operand| axes | operand))
     }
 
-    /// The axes over which each operand contributes to the results that depend on it: those that it, or what its own result depends on,
-    /// varies over, those that are reduced, and those of guards that mask points of these.
+    /// For each operand, the axes of the tile as which it is reduced: those that it varies over, those of the operands that its own result
+    /// depends on (`combiner::needs`), the reduced axes, and those of guards that mask reduced points.
     fn axes_of_operands(&self, reduce: ReduceOp<'c, 'a>) -> Result<Vec<Axes>, PassError<'c>> {
         let all = self.operand_axes(reduce)?;
         let values = reduce.values();
@@ -299,8 +299,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(tiles)
     }
 
-    /// What the values of a `group`, which vary over the same axes, are reduced to along the axis `dim`, together with those that they depend
-    /// on.
+    /// Reduces the values at the positions `group`, which vary over the same axes, along the axis `dim`. The values that their results
+    /// depend on are reduced with them; only the group's results are returned.
     fn reduce_axis(
         &self,
         reduce: ReduceOp<'c, 'a>,

@@ -5,7 +5,11 @@ use norma_dialects::norm::ReduceKind;
 
 use super::{Extent, Program, Split};
 use crate::{
-    kernel::{extremum, named_combiner::integer_identity, reductions},
+    kernel::{
+        extremum::{self, PlaceOrder},
+        named_combiner::integer_identity,
+        reductions,
+    },
     mlir::{
         comparison::{IntegerPredicate, compare_integers},
         pass::PassError,
@@ -42,7 +46,14 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         };
         let digits = self.digits(&split.reduced, ty);
         let places = digits.iter().map(|digit| digit.place).collect::<Vec<_>>();
-        let found = extremum::reduce(&self.b, &split.reduced, value, &places, is_largest)?;
+        let found = extremum::reduce(
+            &self.b,
+            &split.reduced,
+            value,
+            &places,
+            PlaceOrder::Signed,
+            is_largest,
+        )?;
         let [_, outermost, others @ ..] = found.as_slice() else {
             return Ok(self.b.integer(ty, 0));
         };
