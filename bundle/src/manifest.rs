@@ -6,11 +6,12 @@
 
 mod alternatives;
 mod choose;
+mod function;
+mod kernel;
 pub mod sharded;
 mod size_name;
 mod validate;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,13 +19,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::condition::Condition;
-use crate::definition::Definition;
-use crate::element::Element;
-use crate::expression::Expression;
-use crate::program::Number;
-
 pub use choose::{Chosen, FunctionError};
+pub use function::{Function, Provenance, Tensor};
+pub use kernel::{
+    Argument, CTAS_PER_SM, DEVICE_SYMBOLS, Kernel, MAX_TENSOR_MAP_RANK, NUM_SMS, ScalarType, ScalarValue,
+    Symbol, SymbolOf, TensorMap, WorkspaceInit,
+};
 pub use sharded::Sharded;
 pub use size_name::{SizeNameError, check_size_name, is_size_name};
 
@@ -37,9 +37,6 @@ pub const CONDITIONAL_VERSION: u32 = 2;
 pub(crate) const VERSIONS: [u32; 2] = [MANIFEST_VERSION, CONDITIONAL_VERSION];
 /// The manifest's name within its directory.
 pub const FILE_NAME: &str = "manifest.json";
-/// The symbols that every launcher binds: the device's number of multiprocessors, and the number of CTAs of the kernel that
-/// one holds ([`Kernel::counts_ctas`]).
-pub const DEVICE_SYMBOLS: [&str; 2] = ["num_sms", "ctas_per_sm"];
 
 /// Whether a name is allowed for functions, tensors and scalars: it must be an identifier in C.
 pub fn is_identifier(name: &str) -> bool {
@@ -82,269 +79,11 @@ pub struct Part {
     pub bandwidth: u64,
 }
 
-/// One compiled function: tensors in, tensors out, and the kernels that run in order on one stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(expecting = "an object")]
-pub struct Function {
-    /// The function's name in the source.
-    pub name: String,
-    /// The tensors that are read.
-    pub inputs: Vec<Tensor>,
-    /// The tensors that are written.
-    pub outputs: Vec<Tensor>,
-    /// Conditions on the sizes, beyond the tensors' shapes, and on the numbers that a caller sets; a launcher refuses calls
-    /// that violate one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Condition>,
-    /// The kernels, in launch order.
-    pub kernels: Vec<Kernel>,
-    /// What the function was compiled from, and how; absent in bundles of older compilers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provenance: Option<Provenance>,
-    /// What the function computes, as its author wrote it; absent if the compiler's input was of too low a level.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub definition: Option<Definition>,
-}
-
 /// The part that every version of a manifest has.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Header {
     manifest_version: u64,
-}
-
-/// What a function was compiled from, and how. Equal provenance implies equal kernels.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(expecting = "an object")]
-pub struct Provenance {
-    /// The compiler, with a hash of its own sources, and its LLVM.
-    pub compiler: String,
-    /// The CUDA release of the assembler, such as `13.0`; absent if there is no machine code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub assembler: Option<String>,
-    /// The SHA-256 of the source text, in hexadecimal.
-    pub source: String,
-    /// The options that influence the compiled code, as `normac` takes them.
-    pub options: Vec<String>,
-}
-
-/// A tensor, and the kernels' assumptions about it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(expecting = "an object")]
-pub struct Tensor {
-    /// The name that kernels' arguments refer to.
-    pub name: String,
-    /// The element type.
-    pub dtype: Element,
-    /// The extent of each dim: a constant, or an expression over the function's size symbols.
-    pub shape: Vec<Expression>,
-    /// The stride of each dim, in elements: a constant, a size expression, or a symbol for a stride that the
-    /// caller chooses.
-    pub strides: Vec<Expression>,
-    /// The alignment of the first element's address, in bytes; a power of two.
-    pub align: u64,
-    /// A divisor of each extent; all 1 if absent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shape_multiples: Vec<u64>,
-    /// A lower bound of each extent, over the function's size symbols; all 0 if absent. It states how far kernels access the
-    /// tensor where the shapes alone do not imply it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shape_minimums: Vec<Expression>,
-    /// A divisor of each stride, in elements; all 1 if absent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stride_multiples: Vec<u64>,
-    /// 32 if the kernels compute offsets into this tensor in 32-bit signed integers, so that no offset may reach 2^31
-    /// elements; 64 if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub index_bits: Option<u32>,
-    /// For an output: the input whose memory it may share, from the same address on. It shares no element with any other
-    /// tensor of a call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub may_alias: Option<String>,
-}
-
-/// One kernel and its launch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(expecting = "an object")]
-pub struct Kernel {
-    /// The entry's name in the cubin.
-    pub symbol: String,
-    /// The cubin's file name, in the manifest's directory.
-    pub cubin: String,
-    /// The file name, in the manifest's directory, of the module of level `nvvm` from which the cubin was generated, for a
-    /// simulator. Absent if it was not kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub module: Option<String>,
-    /// The file name, in the manifest's directory, of the PTX from which the cubin was assembled, for the driver to compile
-    /// if no cubin fits the device. Absent if it was not kept, and for targets whose PTX runs on no other device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ptx: Option<String>,
-    /// The architecture of the cubin; the manifest's own.
-    pub target: String,
-    /// The symbols that the launcher reads from the tensors before it evaluates this kernel's expressions.
-    #[serde(default)]
-    pub symbols: Vec<Symbol>,
-    /// The kernel is launched for the sizes that satisfy all of these conditions, over the kernel's symbols and `num_sms`;
-    /// for all sizes if there are none. Of kernels that are alternatives, exactly one is launched.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub when: Vec<Condition>,
-    /// CTAs along x, y and z. If an extent is zero, there is nothing to do.
-    pub grid: [Expression; 3],
-    /// Threads along x, y and z.
-    pub block: [u32; 3],
-    /// CTAs per cluster along x, y and z.
-    #[serde(default = "no_cluster")]
-    pub cluster: [u32; 3],
-    /// Dynamic shared memory, in bytes.
-    #[serde(default = "zero")]
-    pub shared_bytes: Expression,
-    /// The preferred share of L1 given to shared memory, in per cent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shared_carveout: Option<u32>,
-    /// Whether the kernel may start before the previous one in the stream has ended.
-    #[serde(default)]
-    pub programmatic_dependent_launch: bool,
-    /// The kernel's parameters, in order.
-    pub args: Vec<Argument>,
-    /// Registers per thread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub registers: Option<u32>,
-    /// Static shared memory, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub static_shared_bytes: Option<u32>,
-    /// Bytes per thread that the assembler spilled to local memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spill_bytes: Option<u32>,
-    /// The schedule attribute, enough to rebuild the same kernel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<String>,
-    /// The fewest bytes the kernel must read from memory.
-    pub bytes_read: Expression,
-    /// The fewest bytes the kernel must write to memory.
-    pub bytes_written: Expression,
-}
-
-/// A symbol of a kernel's expressions, read from a tensor at launch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(expecting = "an object")]
-pub struct Symbol {
-    /// The name used in expressions.
-    pub name: String,
-    /// The tensor it is read from.
-    pub tensor: String,
-    /// The dim of the tensor.
-    pub dim: usize,
-    /// The dim's size or its stride.
-    #[serde(default)]
-    pub of: SymbolOf,
-}
-
-/// The property of a dim that a symbol stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SymbolOf {
-    /// The dim's extent.
-    #[default]
-    Size,
-    /// The dim's stride, in elements.
-    Stride,
-}
-
-/// One kernel parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", expecting = "an object")]
-pub enum Argument {
-    /// The address of a tensor's first element.
-    Pointer {
-        /// The tensor's name.
-        tensor: String,
-    },
-    /// A number passed by value.
-    Scalar {
-        /// The name under which the caller may set it; a scalar without a name always has `value`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<String>,
-        /// Its type in the kernel's signature.
-        #[serde(rename = "type")]
-        scalar: ScalarType,
-        /// The value, or the default of a named scalar.
-        value: ScalarValue,
-    },
-    /// Memory that the launcher provides, whose address is a multiple of 256 and which overlaps no tensor.
-    Workspace {
-        /// The name; two kernels of a function that use the same name share the memory.
-        name: String,
-        /// Its size in bytes.
-        bytes: Expression,
-        /// Its contents before the function's first kernel.
-        #[serde(default, skip_serializing_if = "WorkspaceInit::is_zero")]
-        init: WorkspaceInit,
-    },
-    /// A tensor map, passed by value.
-    TensorMap(TensorMap),
-}
-
-/// The contents of a workspace before the first kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkspaceInit {
-    /// Zeros before its very first use; the kernels leave it zero.
-    #[default]
-    Zero,
-    /// Unspecified: the kernels write what they read, and leave any contents.
-    None,
-}
-
-/// The arguments of `cuTensorMapEncodeTiled`; dims are listed from the innermost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(expecting = "an object")]
-pub struct TensorMap {
-    /// The tensor it maps.
-    pub tensor: String,
-    /// The element type as the copy engine sees it.
-    #[serde(rename = "type")]
-    pub element: Element,
-    /// Extents in elements, innermost first.
-    pub dims: Vec<Expression>,
-    /// Strides in bytes of all dims but the innermost.
-    pub strides_bytes: Vec<Expression>,
-    /// The box's extents in elements, innermost first.
-    #[serde(rename = "box")]
-    pub box_dims: Vec<u32>,
-    /// `CUtensorMapSwizzle` as a number: 0 none, 1 32 B, 2 64 B, 3 128 B.
-    #[serde(default)]
-    pub swizzle: u32,
-    /// `CUtensorMapL2promotion` as a number: 0 none, 1 64 B, 2 128 B, 3 256 B.
-    #[serde(default)]
-    pub l2_promotion: u32,
-}
-
-/// The type of a scalar parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ScalarType {
-    /// A 32-bit signed integer.
-    I32,
-    /// A 64-bit signed integer.
-    I64,
-    /// A 32-bit unsigned integer.
-    U32,
-    /// A 64-bit unsigned integer.
-    U64,
-    /// A 32-bit float.
-    F32,
-    /// A 64-bit float.
-    F64,
-}
-
-/// The value of a scalar parameter: a size expression (a plain integer is one) or a float.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum ScalarValue {
-    /// An integer or an expression over the kernel's symbols.
-    Expression(Expression),
-    /// A float.
-    Float(Number),
 }
 
 /// Why a manifest cannot be used.
@@ -413,14 +152,6 @@ fn instead(path: &Path) -> String {
     }
 }
 
-fn no_cluster() -> [u32; 3] {
-    [1, 1, 1]
-}
-
-fn zero() -> Expression {
-    Expression::Integer(0)
-}
-
 /// The folder of the bundle for `target`: `root` itself if a call compiles for one target, `root/<target>` if for several.
 pub fn directory_for(root: &Path, target: &str, target_count: usize) -> PathBuf {
     if target_count == 1 {
@@ -485,9 +216,7 @@ impl Manifest {
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
     }
-}
 
-impl Manifest {
     /// The lowest version that can express the functions.
     pub fn version_of(functions: &[Function]) -> u32 {
         let kernels = functions.iter().flat_map(|function| &function.kernels);
@@ -495,128 +224,6 @@ impl Manifest {
             true => MANIFEST_VERSION,
             false => CONDITIONAL_VERSION,
         }
-    }
-}
-
-impl Function {
-    /// All tensors, inputs first.
-    pub fn tensors(&self) -> impl Iterator<Item = &Tensor> {
-        self.inputs.iter().chain(&self.outputs)
-    }
-
-    /// The tensor with this name, if any.
-    pub fn tensor(&self, name: &str) -> Option<&Tensor> {
-        self.tensors().find(|tensor| tensor.name == name)
-    }
-
-    /// The symbols in the tensors' shapes: sizes that a caller must choose.
-    pub fn size_symbols(&self) -> BTreeSet<&str> {
-        self.tensors()
-            .flat_map(|tensor| &tensor.shape)
-            .flat_map(Expression::symbols)
-            .collect()
-    }
-
-    /// The sizes that occur only in outputs and are not `known`, with the lower bound that the kernels' accesses imply. The
-    /// kernels write so many elements, and leave the rest of a larger output unchanged. A size without a lower bound in the
-    /// manifest is left out.
-    pub fn least_sizes(&self, known: &impl Fn(&str) -> Option<i64>) -> BTreeMap<&str, i64> {
-        let mut least = BTreeMap::new();
-        for output in &self.outputs {
-            for (extent, minimum) in output.shape.iter().zip(&output.shape_minimums) {
-                let Expression::Symbol(name) = extent else {
-                    continue;
-                };
-                if let (None, Ok(minimum)) = (known(name), minimum.evaluate(known)) {
-                    let size = least.entry(name.as_str()).or_insert(0);
-                    *size = minimum.max(*size);
-                }
-            }
-        }
-        least
-    }
-
-    /// The symbols that occur only in strides: strides that a caller may choose.
-    pub fn stride_symbols(&self) -> BTreeSet<&str> {
-        let sizes = self.size_symbols();
-        let all = self
-            .tensors()
-            .flat_map(|tensor| &tensor.strides)
-            .flat_map(Expression::symbols);
-        all.filter(|name| !sizes.contains(name)).collect()
-    }
-
-    /// The scalars among [`Self::named_scalars`] that may occur in conditions and in accesses of programs, with their
-    /// defaults: the 64-bit integers.
-    pub fn numbers(&self) -> Vec<(&str, i64)> {
-        let scalars = self.named_scalars().into_iter();
-        let numbers = scalars.filter_map(|(name, scalar, default)| match (scalar, default) {
-            (ScalarType::I64, ScalarValue::Expression(default)) => Some((name, default.as_integer()?)),
-            _ => None,
-        });
-        numbers.collect()
-    }
-
-    /// The size symbols and the names of [`Self::numbers`].
-    pub fn size_and_number_symbols(&self) -> BTreeSet<&str> {
-        let numbers = self.numbers().into_iter().map(|(name, _)| name);
-        self.size_symbols().into_iter().chain(numbers).collect()
-    }
-
-    /// The scalars that a caller may set, with their defaults, in order of first use.
-    pub fn named_scalars(&self) -> Vec<(&str, ScalarType, &ScalarValue)> {
-        let mut found: Vec<(&str, ScalarType, &ScalarValue)> = Vec::new();
-        for argument in self.kernels.iter().flat_map(|kernel| &kernel.args) {
-            if let Argument::Scalar {
-                name: Some(name),
-                scalar,
-                value,
-            } = argument
-                && !found.iter().any(|(known, ..)| known == name)
-            {
-                found.push((name, *scalar, value));
-            }
-        }
-        found
-    }
-}
-
-impl Tensor {
-    /// A divisor of the extent of `dim`.
-    pub fn shape_multiple(&self, dim: usize) -> u64 {
-        self.shape_multiples.get(dim).copied().unwrap_or(1)
-    }
-
-    /// A divisor of the stride of `dim`, in elements.
-    pub fn stride_multiple(&self, dim: usize) -> u64 {
-        self.stride_multiples.get(dim).copied().unwrap_or(1)
-    }
-}
-
-impl Kernel {
-    /// The size of a cluster, in CTAs.
-    pub fn cluster_size(&self) -> u32 {
-        self.cluster.iter().product()
-    }
-
-    /// Whether launchers bind `ctas_per_sm` to the kernel's occupancy: the number of CTAs that fit a multiprocessor one by
-    /// one. For clusters they bind it to 1, because occupancy does not determine how many whole clusters fit.
-    pub fn counts_ctas(&self) -> bool {
-        self.cluster_size() == 1
-    }
-}
-
-impl WorkspaceInit {
-    /// Whether the contents are zeros.
-    pub fn is_zero(&self) -> bool {
-        *self == WorkspaceInit::Zero
-    }
-}
-
-impl ScalarType {
-    /// Whether the type is a float.
-    pub fn is_float(self) -> bool {
-        matches!(self, ScalarType::F32 | ScalarType::F64)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,6 +52,16 @@ enum Place {
     },
 }
 
+/// The folder.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Folder(folder) => folder.display().fmt(f),
+            Place::Memory { prefix, .. } => f.write_str(prefix.trim_end_matches('/')),
+        }
+    }
+}
+
 impl Bundle {
     /// Loads the bundle in `folder`, or the bundles in its subfolders, one per target.
     ///
@@ -68,30 +79,20 @@ impl Bundle {
         if folder.join(FILE_NAME).exists() || nested.is_empty() {
             nested = vec![folder.to_owned()];
         }
-        let mut targets: Vec<TargetBundle> = Vec::with_capacity(nested.len());
-        for folder in &nested {
-            let manifest = Manifest::load(folder)?;
-            let target = manifest.target_name();
-            let mut others = targets.iter().zip(&nested);
-            if let Some((_, other)) = others.find(|(other, _)| other.manifest.target_name() == target) {
-                return Err(Error::Bundle(format!(
-                    "expected the folder of one bundle, got one with several for {target}, '{}' and '{}'",
-                    other.display(),
-                    folder.display()
-                )));
-            }
+        let mut targets = Vec::with_capacity(nested.len());
+        for folder in nested {
             targets.push(TargetBundle {
-                manifest,
-                place: Place::Folder(folder.clone()),
+                manifest: Manifest::load(&folder)?,
+                place: Place::Folder(folder),
             });
         }
-        Ok(Bundle::of(targets))
+        Bundle::of(targets)
     }
 
     /// Takes a bundle from memory, laid out as in a folder.
     ///
     /// # Errors
-    /// There is no manifest, or one of them cannot be used.
+    /// There is no manifest, one of them cannot be used, or two are for the same target.
     pub fn from_files(files: Files) -> Result<Bundle, Error> {
         let is_nested = !files.contains_key(FILE_NAME);
         let prefixes = files.keys().filter_map(|path| {
@@ -116,14 +117,28 @@ impl Bundle {
             };
             targets.push(TargetBundle { manifest, place });
         }
-        Ok(Bundle::of(targets))
+        Bundle::of(targets)
     }
 
-    fn of(targets: Vec<TargetBundle>) -> Bundle {
-        Bundle {
+    /// A bundle of these parts.
+    ///
+    /// # Errors
+    /// Two are for the same target.
+    fn of(targets: Vec<TargetBundle>) -> Result<Bundle, Error> {
+        for (index, bundle) in targets.iter().enumerate() {
+            let target = bundle.manifest.target_name();
+            let mut others = targets[..index].iter();
+            if let Some(other) = others.find(|other| other.manifest.target_name() == target) {
+                return Err(Error::Bundle(format!(
+                    "expected the folder of one bundle, got one with several for {target}, '{}' and '{}'",
+                    other.place, bundle.place
+                )));
+            }
+        }
+        Ok(Bundle {
             targets,
             allows_ptx: false,
-        }
+        })
     }
 
     /// Sets whether functions may run by PTX on devices that no cubin fits; the driver then compiles the PTX when a function
@@ -148,17 +163,17 @@ impl Bundle {
     }
 
     fn find(&self, capability: (u32, u32), bandwidth: Option<u64>) -> Option<Selected<'_>> {
-        let of = |name: &str, is_ptx| {
-            let targets = self
-                .targets
-                .iter()
-                .filter(|bundle| bundle.manifest.target == name);
+        let nearest = |name: &str, is_ptx: bool| {
+            // Of an architecture's parts, some may have PTX and others not.
+            let fits =
+                |bundle: &&TargetBundle| bundle.manifest.target == name && (!is_ptx || bundle.has_ptx());
+            let targets = self.targets.iter().filter(fits);
             let target = targets.min_by(|a, b| a.distance(bandwidth).total_cmp(&b.distance(bandwidth)))?;
             Some(Selected { target, is_ptx })
         };
         let names = self.targets.iter().map(|bundle| bundle.manifest.target.as_str());
-        let by_cubin = closest_target(names, capability).and_then(|name| of(name, false));
-        let by_ptx = || self.ptx_for(capability).and_then(|name| of(name, true));
+        let by_cubin = closest_target(names, capability).and_then(|name| nearest(name, false));
+        let by_ptx = || self.ptx_for(capability).and_then(|name| nearest(name, true));
         by_cubin.or_else(|| self.allows_ptx.then(by_ptx).flatten())
     }
 
@@ -266,7 +281,7 @@ impl TargetBundle {
     }
 }
 
-fn unusable(path: &str, error: &dyn std::fmt::Display) -> Error {
+fn unusable(path: &str, error: &dyn fmt::Display) -> Error {
     Error::Bundle(format!("cannot use '{path}': {error}"))
 }
 
@@ -352,6 +367,17 @@ mod tests {
     }
 
     #[test]
+    fn files_of_other_bundles_are_none() {
+        let files =
+            ["one", "two"].map(|name| (format!("{name}/{FILE_NAME}"), Cow::Borrowed(RMS_NORM.as_bytes())));
+        let error = Bundle::from_files(files.into()).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "expected the folder of one bundle, got one with several for sm_90a, 'one' and 'two'"
+        );
+    }
+
+    #[test]
     fn ptx_is_used_where_no_cubin_fits_and_only_if_allowed() {
         let with_ptx = SCALE.replace(
             "\"cubin\": \"scale_0.sm_90a.cubin\"",
@@ -378,6 +404,35 @@ mod tests {
         );
         assert!(!bundle.find((9, 0), None).unwrap().is_ptx);
         assert!(bundle.find((7, 5), None).is_none());
+    }
+
+    #[test]
+    fn ptx_runs_of_the_nearest_part_that_has_it() {
+        let file = |part: &str, bandwidth: u64, ptx: Option<&str>| {
+            let text = SCALE.replace("sm_90a", "sm_90");
+            let mut manifest = Manifest::parse(&text, Path::new("scale.json")).unwrap();
+            manifest.part = Some(norma_bundle::Part {
+                name: part.to_owned(),
+                target: part.to_owned(),
+                bandwidth,
+            });
+            manifest.functions[0].kernels[0].ptx = ptx.map(str::to_owned);
+            let text = manifest.to_json().unwrap().into_bytes();
+            (format!("{part}/{FILE_NAME}"), Cow::Owned(text))
+        };
+        let files = [
+            file("sm_90-far", 1_000_000_000_000, Some("scale_0.ptx")),
+            file("sm_90-mid", 3_000_000_000_000, Some("scale_0.ptx")),
+            file("sm_90-near", 8_000_000_000_000, None),
+        ];
+        let mut bundle = Bundle::from_files(files.into()).unwrap();
+        bundle.allow_ptx(true);
+        let chosen = |capability| {
+            let found = bundle.find(capability, Some(8_000_000_000_000)).unwrap();
+            (found.target.manifest.target_name().to_owned(), found.is_ptx)
+        };
+        assert_eq!(chosen((10, 0)), ("sm_90-mid".to_owned(), true));
+        assert_eq!(chosen((9, 0)), ("sm_90-near".to_owned(), false));
     }
 
     #[test]

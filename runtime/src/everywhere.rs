@@ -14,8 +14,15 @@ pub struct FunctionEverywhere {
     name: String,
     driver: Arc<Driver>,
     /// One for each device.
-    loaded: Box<[OnceLock<Function>]>,
-    /// Held while a function is loaded on a device.
+    places: Box<[Place]>,
+}
+
+/// The function on one device.
+#[derive(Default)]
+struct Place {
+    loaded: OnceLock<Function>,
+    /// Held while the function is loaded. Each device has its own: loading waits for the work on its device (measured with
+    /// driver 580 on an H200), which may wait for a launch on another.
     loading: Mutex<()>,
 }
 
@@ -33,32 +40,51 @@ impl FunctionEverywhere {
             bundle: Arc::clone(bundle),
             name: name.to_owned(),
             driver: Arc::clone(driver),
-            loaded: (0..devices).map(|_| OnceLock::new()).collect(),
-            loading: Mutex::new(()),
+            places: (0..devices).map(|_| Place::default()).collect(),
         })
     }
 
-    /// Returns the function on device `ordinal`, and loads it if it is not loaded yet. To avoid a slow first launch, call
-    /// this beforehand.
+    /// Returns the function on device `ordinal`, and loads it if it is not loaded yet, which waits for the work that is on the
+    /// device. To avoid a slow first launch, call this beforehand.
     ///
     /// # Errors
     /// There is no such device, or as [`Function::load`].
     pub fn on(&self, ordinal: u32) -> Result<&Function, Error> {
-        let Some(place) = self.loaded.get(ordinal as usize) else {
-            let count = self.loaded.len();
-            let message = format!("expected a device below {count}, got {ordinal}");
-            return Err(DriverError::NoDevice(message).into());
-        };
-        if let Some(function) = place.get() {
+        let place = self.place(ordinal)?;
+        if let Some(function) = place.loaded.get() {
             return Ok(function);
         }
-        let _turn = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(function) = place.get() {
+        let _turn = place.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = place.loaded.get() {
             return Ok(function);
         }
         let device = Device::open(&self.driver, ordinal)?;
         let function = Function::load(&self.bundle, &device, &self.name)?;
-        Ok(place.get_or_init(|| function))
+        Ok(place.loaded.get_or_init(|| function))
+    }
+
+    fn place(&self, ordinal: u32) -> Result<&Place, Error> {
+        let place = self.places.get(ordinal as usize);
+        place.ok_or_else(|| {
+            let count = self.places.len();
+            let message = format!("expected a device below {count}, got {ordinal}");
+            DriverError::NoDevice(message).into()
+        })
+    }
+
+    /// Frees the scratch memory of calls on a stream of device `ordinal`, and of captures on it. Nothing is loaded for it.
+    ///
+    /// # Errors
+    /// There is no such device, or as [`Function::release_scratch`].
+    ///
+    /// # Safety
+    /// As [`Function::release_scratch`].
+    pub unsafe fn release_scratch(&self, ordinal: u32, stream: StreamHandle) -> Result<(), Error> {
+        match self.place(ordinal)?.loaded.get() {
+            // SAFETY: passed on to the caller.
+            Some(function) => Ok(unsafe { function.release_scratch(stream) }?),
+            None => Ok(()),
+        }
     }
 
     /// The name of the function's first tensor.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use norma_bundle::manifest::WorkspaceInit;
@@ -54,20 +55,17 @@ impl Function {
         let (plan, mut initial) = Plan::new(function, device.multiprocessors)?;
         let api = device.enter()?;
         let _relaxed = RelaxedCapture::enter(&api)?;
+        // By the file that each is loaded from, which several kernels may share.
         let mut modules = HashMap::new();
         let mut kernels = Vec::new();
         for (kernel, planned) in function.kernels.iter().zip(&plan.kernels) {
-            let code = match is_ptx {
-                true => Cow::Owned(target.ptx(kernel)?),
-                false => target.cubin(kernel)?,
+            let (file, code) = match is_ptx {
+                true => (kernel.ptx.as_ref(), Cow::Owned(target.ptx(kernel)?)),
+                false => (Some(&kernel.cubin), target.cubin(kernel)?),
             };
-            let module = match modules.get(&kernel.cubin) {
-                Some(module) => Arc::clone(module),
-                None => {
-                    let module = Module::load(device, &code)?;
-                    modules.insert(kernel.cubin.clone(), Arc::clone(&module));
-                    module
-                }
+            let module = match modules.entry(file) {
+                Entry::Occupied(loaded) => Arc::clone(loaded.get()),
+                Entry::Vacant(place) => Arc::clone(place.insert(Module::load(device, &code)?)),
             };
             let loaded = Kernel::find(&module, kernel)?;
             let constant = planned.constant_shared_bytes;
@@ -107,13 +105,14 @@ impl Function {
     /// them must not run at the same time if the function has workspaces.
     ///
     /// # Errors
-    /// [`Error::Call`] for arguments that the kernels are not made for, [`Error::Driver`] for the driver's error at a launch.
-    /// Errors while a kernel runs appear at a later synchronisation.
+    /// [`Error::Call`] for arguments that the kernels are not made for, [`Error::Driver`] for the driver's error at a launch,
+    /// behind which earlier kernels of the call may run. Errors while a kernel runs appear at a later synchronisation.
     ///
     /// # Safety
     /// The tensors' shapes and strides must be as long as their ranks. From first to last element they must lie in memory
     /// that the device can access until the kernels have completed; until then nothing else may write this memory, or read
-    /// that of outputs. `stream` must be a stream of the device's primary context.
+    /// that of outputs, and the function must not be dropped. Where the launches are recorded, that is until their graphs have
+    /// run for the last time. `stream` must be a stream of the device's primary context.
     pub unsafe fn launch(
         &self,
         tensors: &[&Tensor<'_>],
@@ -125,9 +124,13 @@ impl Function {
             // SAFETY: passed on to the caller.
             unsafe {
                 self.prepare(call, &api, tensors, scalars)?;
-                self.with_scratch(call, &api, stream, |call, _| {
+                self.with_scratch(call, &api, stream, |call, set| {
                     call.encode(&self.plan, scalars, &api)?;
-                    self.enqueue(call, &api, stream)
+                    let launched = self.enqueue(call, &api, stream);
+                    if let (Err(_), Some(set)) = (&launched, set) {
+                        set.restore(&api, &self.plan.workspaces, stream);
+                    }
+                    launched
                 })
             }
         });
@@ -153,6 +156,7 @@ impl Function {
             // SAFETY: passed on to the caller.
             unsafe { self.prepare(call, &api, tensors, scalars) }?;
             self.with_scratch(call, &api, stream, |_, set| {
+                let set = set.as_deref();
                 let workspaces = self.plan.workspaces.iter().enumerate();
                 let memory = workspaces.filter_map(|(index, workspace)| {
                     Some(WorkspaceMemory {
@@ -215,7 +219,7 @@ impl Function {
         call: &mut Call,
         api: &Current<'_>,
         stream: StreamHandle,
-        work: impl FnOnce(&mut Call, Option<&Set>) -> Result<T, CallError>,
+        work: impl FnOnce(&mut Call, Option<&mut Set>) -> Result<T, CallError>,
     ) -> Result<T, CallError> {
         if self.plan.workspaces.is_empty() {
             return work(call, None);
@@ -223,7 +227,7 @@ impl Function {
         let set: Arc<Mutex<Set>> = self.scratch.set(StreamIdentity::of(api, stream)?);
         let mut set = set.lock().unwrap_or_else(PoisonError::into_inner);
         set.place(&self.device, api, &self.plan.workspaces, &mut call.workspaces)?;
-        work(call, Some(&set))
+        work(call, Some(&mut set))
     }
 
     /// Launches the kernels that have been prepared and whose parameters have been encoded.

@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use crate::driver::{Buffer, Current, Device, DriverError, RelaxedCapture, StreamIdentity};
+use crate::driver::{Buffer, Current, Device, DriverError, RelaxedCapture, StreamHandle, StreamIdentity};
 use crate::plan::{NeededWorkspace, Workspace};
 
 /// The initial byte of memory with unspecified contents, chosen so that no kernel mistakes it for a valid value.
-const ANYTHING: u8 = 0xff;
+const UNSPECIFIED_BYTE: u8 = 0xff;
 
 /// The memory of one function on one device.
 #[derive(Default)]
@@ -43,7 +43,10 @@ impl Scratch {
     /// Drops the memory of a stream and of captures on it; calls in progress keep it until they are done.
     pub(crate) fn release(&self, stream: StreamIdentity) {
         let mut sets = self.sets.write().unwrap_or_else(PoisonError::into_inner);
-        sets.retain(|other, _| !other.is_on(stream));
+        let released: Vec<_> = sets.extract_if(|other, _| other.is_on(stream)).collect();
+        // Freeing waits for the GPU, for which the launches of other streams, which take the lock, must not.
+        drop(sets);
+        drop(released);
     }
 }
 
@@ -68,7 +71,11 @@ impl Set {
                 _ => {
                     // Grow by at least a factor of two, so that outgrown buffers take at most as much as the current one.
                     let bytes = bytes.max(has.saturating_mul(2));
-                    let byte = if workspace.init.is_zero() { 0 } else { ANYTHING };
+                    let byte = if workspace.init.is_zero() {
+                        0
+                    } else {
+                        UNSPECIFIED_BYTE
+                    };
                     let _relaxed = RelaxedCapture::enter(api)?;
                     let buffer = Buffer::new(device, bytes as usize, byte)?;
                     self.outgrown.extend(current.take());
@@ -78,6 +85,29 @@ impl Set {
             needed.address = buffer.address();
         }
         Ok(())
+    }
+
+    /// Makes the workspaces zero that must be, behind the work that is on `stream`: the kernels of a call of which only some were
+    /// launched do not.
+    ///
+    /// # Safety
+    /// `stream` must be a stream of the device.
+    pub(crate) unsafe fn restore(
+        &mut self,
+        api: &Current<'_>,
+        workspaces: &[Workspace],
+        stream: StreamHandle,
+    ) {
+        for (workspace, current) in workspaces.iter().zip(&mut self.current) {
+            let Some(buffer) = current.as_ref().filter(|_| workspace.init.is_zero()) else {
+                continue;
+            };
+            // SAFETY: passed on to the caller.
+            if unsafe { buffer.fill_on(api, 0, stream) }.is_err() {
+                // The next call gets new memory; this may be in use.
+                self.outgrown.extend(current.take());
+            }
+        }
     }
 
     /// The workspace's memory, if allocated.

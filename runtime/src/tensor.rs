@@ -202,11 +202,11 @@ impl<'a> Tensor<'a> {
 }
 
 /// # Safety
-/// `first` points to `count` numbers, or is null.
+/// `first` points to `count` numbers, or is null, or there are none.
 unsafe fn numbers<'a>(first: *const i64, count: i32) -> &'a [i64] {
     match usize::try_from(count) {
-        // SAFETY: passed on to the caller; no slice starts at null.
-        Ok(count) if !first.is_null() => unsafe { slice::from_raw_parts(first, count) },
+        // SAFETY: passed on to the caller; no slice starts at null, or, even if it is empty, at an unaligned address.
+        Ok(count) if count > 0 && !first.is_null() => unsafe { slice::from_raw_parts(first, count) },
         _ => &[],
     }
 }
@@ -250,6 +250,17 @@ mod tests {
         );
         assert!(!byte.is_read_as(Element::I1));
         assert!(!DataType { lanes: 2, ..byte }.is_read_as(Element::I8));
+    }
+
+    /// DLPack leaves it open what the pointers of a tensor without dims are.
+    #[test]
+    fn a_tensor_without_dims_has_no_shape_to_read() {
+        let mut tensor = Tensor::dense(0, 0x1000, Element::F32, &[]);
+        let nowhere = ptr::without_provenance(1);
+        (tensor.shape, tensor.strides) = (nowhere, nowhere);
+        // SAFETY: there are no numbers.
+        let (shape, strides) = unsafe { (tensor.shape(), tensor.strides()) };
+        assert_eq!((shape, strides), (&[][..], Some(&[][..])));
     }
 
     #[test]

@@ -5,7 +5,9 @@
 mod fixture;
 
 use fixture::{Rows, X, Y, bundle, call, device, function, launch, launches, stream, views_of_rows};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use norma_runtime::{Device, Element, Error, Function, FunctionEverywhere, Scalar, StreamHandle, Tensor};
 use serde_json::{Value, json};
@@ -191,7 +193,22 @@ fn outputs_whose_elements_share_memory_are_refused() {
     let y = Tensor::new(0, Y, Element::F32, &[3], &[0]);
     assert_eq!(
         refusal(&strided, &[&x, &y], &[]),
-        "expected the elements of output 'y' to lie apart, got strides by which two share memory"
+        "expected strides of output 'y' that are nested, so that its elements lie apart, got [0] for extents [3]"
+    );
+}
+
+/// Whether elements share memory is not always found out, so the message must not say that they do.
+#[test]
+fn outputs_whose_strides_are_not_nested_are_refused() {
+    let strided = function(|function| {
+        function["outputs"][0]["shape"] = json!([3, 2]);
+        function["outputs"][0]["strides"] = json!(["s", "t"]);
+    });
+    let x = Tensor::dense(0, X, Element::F32, &[3, 64]);
+    let y = Tensor::new(0, Y, Element::F32, &[3, 2], &[2, 3]);
+    assert_eq!(
+        refusal(&strided, &[&x, &y], &[]),
+        "expected strides of output 'y' that are nested, so that its elements lie apart, got [2, 3] for extents [3, 2]"
     );
 }
 
@@ -555,4 +572,39 @@ fn a_function_everywhere_runs_where_its_tensors_are() {
         error,
         "cannot launch 'scale': expected 'x' to be in the memory of a GPU, got host memory"
     );
+}
+
+/// Loading may wait for work on its device, which may in turn wait for a launch on another.
+#[test]
+fn a_function_is_loaded_on_one_device_while_it_is_on_another() {
+    let bundle = Arc::new(bundle(|_| ()));
+    let everywhere = FunctionEverywhere::new(&bundle, fixture::driver(), "scale").unwrap();
+    let everywhere = Arc::new(everywhere);
+    let (sender, receiver) = mpsc::channel();
+    let other = {
+        let everywhere = Arc::clone(&everywhere);
+        move || sender.send(everywhere.on(1).is_ok()).unwrap()
+    };
+    let (told, is_loaded) = mpsc::channel();
+    norma_stub_driver::during_next("cuModuleLoadData", move || {
+        thread::spawn(other);
+        told.send(receiver.recv_timeout(Duration::from_secs(5))).unwrap();
+    });
+    everywhere.on(0).unwrap();
+    assert_eq!(is_loaded.recv().unwrap(), Ok(true));
+}
+
+#[test]
+fn releasing_scratch_loads_nothing() {
+    // It cannot be loaded on these devices.
+    let blackwell = bundle(|manifest| {
+        manifest["target"] = "sm_100a".into();
+        manifest["functions"][0]["kernels"][0]["target"] = "sm_100a".into();
+    });
+    let everywhere = FunctionEverywhere::new(&Arc::new(blackwell), fixture::driver(), "scale").unwrap();
+    // SAFETY: nothing was launched.
+    unsafe { everywhere.release_scratch(0, StreamHandle::DEFAULT) }.unwrap();
+    // SAFETY: as above.
+    let error = unsafe { everywhere.release_scratch(2, StreamHandle::DEFAULT) }.unwrap_err();
+    assert_eq!(error.to_string(), "no GPU: expected a device below 2, got 2");
 }

@@ -85,3 +85,32 @@ fn ptx_that_takes_other_parameters_is_refused() {
         .to_string();
     assert!(error.contains("takes parameters of [8] bytes"), "{error}");
 }
+
+#[test]
+fn kernels_of_one_cubin_run_their_own_ptx() {
+    let text = include_str!("../../bundle/testdata/scale.json").replace("sm_90a", "sm_80");
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let kernels = &mut manifest["functions"][0]["kernels"];
+    let mut whole = kernels[0].clone();
+    whole["ptx"] = "whole.ptx".into();
+    kernels[0]["ptx"] = "short.ptx".into();
+    kernels[0]["args"].as_array_mut().unwrap().truncate(1);
+    kernels.as_array_mut().unwrap().push(whole);
+    let short = "//\n.visible .entry scale_0(.param .u64 a)\n{\n}\n";
+    let files = [
+        ("manifest.json", Cow::Owned(manifest.to_string().into_bytes())),
+        ("short.ptx", Cow::Borrowed(short.as_bytes())),
+        ("whole.ptx", Cow::Borrowed(PTX.as_bytes())),
+    ];
+    let files: Files = files.map(|(name, bytes)| (name.to_owned(), bytes)).into();
+    let mut bundle = Bundle::from_files(files).unwrap();
+    bundle.allow_ptx(true);
+    let function = Function::load(&bundle, &device(0), "scale").unwrap();
+    let stream = stream();
+    launch(&function, 100, stream.handle()).unwrap();
+    let taken: Vec<usize> = launches(&stream)
+        .iter()
+        .map(|launch| launch.parameters.len())
+        .collect();
+    assert_eq!(taken, [1, 4]);
+}

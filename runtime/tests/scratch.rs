@@ -4,11 +4,13 @@
 
 mod fixture;
 
-use std::sync::Arc;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
-use fixture::{Rows, function, launch, launches, stream, with_workspace};
-use norma_runtime::driver::{Stream, StreamHandle};
+use fixture::{Rows, device, function, launch, launches, stream, with_workspace};
+use norma_runtime::driver::{Buffer, Stream, StreamHandle};
 use norma_runtime::{Error, Function, WorkspaceMemory};
 
 /// The address of the workspace in each call on a stream.
@@ -154,4 +156,117 @@ fn calls_of_several_threads_on_one_stream_follow_each_other() {
             (call[1].word(3), call[1].word(0))
         );
     }
+}
+
+/// Freeing waits for the GPU, for which launches on other streams must not.
+#[test]
+fn other_streams_launch_while_memory_is_freed() {
+    let shared = Arc::new(function(|function| with_workspace(function, "m*4", "none")));
+    let (freed, other) = (stream(), Arc::new(stream()));
+    launch(&shared, 100, freed.handle()).unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let launched = {
+        let (shared, other) = (Arc::clone(&shared), Arc::clone(&other));
+        move || sender.send(launch(&shared, 100, other.handle()).is_ok()).unwrap()
+    };
+    let (told, is_launched) = mpsc::channel();
+    norma_stub_driver::during_next("cuMemFree_v2", move || {
+        thread::spawn(launched);
+        told.send(receiver.recv_timeout(Duration::from_secs(5))).unwrap();
+    });
+    // SAFETY: nothing runs on the stand-in.
+    unsafe { shared.release_scratch(freed.handle()) }.unwrap();
+    assert_eq!(is_launched.recv().unwrap(), Ok(true));
+}
+
+/// The kernels that were launched may have written what those behind them would have made zero again.
+#[test]
+fn a_call_that_fails_between_its_kernels_leaves_zeros() {
+    let breaking = |init| {
+        function(move |function| {
+            with_workspace(function, "m*4", init);
+            let second = &mut function["kernels"][1];
+            // More than a cluster has room for, which only the launch finds out.
+            second["cluster"] = serde_json::json!([16, 1, 1]);
+            second["block"] = serde_json::json!([1024, 1, 1]);
+        })
+    };
+    for (init, left) in [("zero", 0u8), ("none", 7)] {
+        let (function, stream) = (breaking(init), stream());
+        let memory = workspaces(&function, 100, &stream).remove(0).memory;
+        memory.fill(7).unwrap();
+        assert!(matches!(
+            launch(&function, 100, stream.handle()),
+            Err(Error::Driver(_))
+        ));
+        assert_eq!(launches(&stream).len(), 1);
+        let after = workspaces(&function, 100, &stream).remove(0).memory;
+        assert!(Arc::ptr_eq(&memory, &after));
+        assert!(after.read().unwrap().iter().all(|byte| *byte == left), "{init}");
+    }
+}
+
+#[test]
+fn a_capture_whose_work_panics_is_ended() {
+    let plain = function(|_| ());
+    let stream = stream();
+    let graphs = norma_stub_driver::graphs_of_thread();
+    let capture = AssertUnwindSafe(|| stream.capture::<Error>(|| panic!("a mistake of the caller")));
+    assert!(panic::catch_unwind(capture).is_err());
+    assert_eq!(norma_stub_driver::graphs_of_thread(), graphs);
+    launch(&plain, 1, stream.handle()).unwrap();
+    assert_eq!(launches(&stream).len(), 1);
+    // No capture of this thread forbids it.
+    Buffer::new(&device(0), 1, 0).unwrap();
+}
+
+/// The driver does not synchronize uses of a graph by several threads.
+#[test]
+fn launches_of_one_graph_follow_each_other() {
+    let plain = function(|_| ());
+    let stream = Arc::new(stream());
+    let graph = Arc::new(stream.capture(|| launch(&plain, 1, stream.handle())).unwrap());
+    let (sender, receiver) = mpsc::channel();
+    let other = {
+        let (graph, stream) = (Arc::clone(&graph), Arc::clone(&stream));
+        move || sender.send(graph.launch(&stream).is_ok()).unwrap()
+    };
+    let (told, has_launched) = mpsc::channel();
+    let (first, second) = (told.clone(), told);
+    norma_stub_driver::during_next("cuGraphLaunch", move || {
+        thread::spawn(other);
+        first
+            .send(receiver.recv_timeout(Duration::from_millis(200)).ok())
+            .unwrap();
+        thread::spawn(move || second.send(receiver.recv().ok()).unwrap());
+    });
+    graph.launch(&stream).unwrap();
+    assert_eq!(has_launched.recv().unwrap(), None);
+    assert_eq!(has_launched.recv().unwrap(), Some(true));
+}
+
+#[test]
+fn a_capture_that_the_driver_gave_up_takes_no_memory_and_leaves_no_graph() {
+    let captured = function(|function| with_workspace(function, "m*4", "zero"));
+    let stream = stream();
+    let graphs = norma_stub_driver::graphs_of_thread();
+    let mut refusals = Vec::new();
+    let ended = stream.capture::<Error>(|| {
+        // A capturing stream cannot be waited for, and an error that nobody heeds must not end in a graph.
+        refusals.push(stream.synchronize().unwrap_err().to_string());
+        refusals.push(launch(&captured, 100, stream.handle()).unwrap_err().to_string());
+        Ok(())
+    });
+    let starts = [
+        "cuStreamSynchronize failed: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+        "cuStreamGetCaptureInfo failed: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+        "cuStreamEndCapture failed: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+    ];
+    refusals.push(ended.err().unwrap().to_string());
+    for (refusal, start) in refusals.iter().zip(starts) {
+        assert!(refusal.starts_with(start), "{refusal}");
+    }
+    assert_eq!(norma_stub_driver::graphs_of_thread(), graphs);
+    launch(&captured, 100, stream.handle()).unwrap();
+    assert_eq!(launches(&stream).len(), 2);
 }

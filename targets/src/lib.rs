@@ -159,8 +159,6 @@ pub const COPY_ENGINE_GRANULE: i64 = 16;
 pub const BOX_ALIGNMENT: i64 = 128;
 /// The longest extent of a box of a tensor map, in elements (CUDA driver API, `cuTensorMapEncodeTiled`).
 pub const LONGEST_OF_BOX: i64 = 256;
-/// The most axes of a tensor map (ibid.).
-pub const TENSOR_MAP_AXES: usize = 5;
 /// The most elements along an axis of a tensor map: the coordinate of a box is a signed 32-bit integer (PTX ISA,
 /// `cp.async.bulk.tensor`).
 pub const LONGEST_OF_TENSOR_MAP: i64 = i32::MAX as i64;

@@ -5,15 +5,13 @@ use std::path::Path;
 
 use super::alternatives;
 use super::{
-    Argument, CONDITIONAL_VERSION, DEVICE_SYMBOLS, Function, Kernel, MANIFEST_VERSION, Manifest,
-    ManifestError, ScalarType, ScalarValue, Tensor,
+    Argument, CONDITIONAL_VERSION, CTAS_PER_SM, DEVICE_SYMBOLS, Function, Kernel, MANIFEST_VERSION,
+    MAX_TENSOR_MAP_RANK, Manifest, ManifestError, NUM_SMS, ScalarValue, Tensor, TensorMap,
 };
 use crate::expression::Expression;
 
 /// The largest alignment that LLVM can express, in bytes.
 const LARGEST_ALIGNMENT: u64 = 1 << 32;
-/// The device symbol that depends on the kernel.
-const CTAS_PER_SM: &str = DEVICE_SYMBOLS[1];
 
 impl Manifest {
     /// Checks everything that needs no device: the version, that every name refers to something, that ranks agree, that
@@ -122,6 +120,12 @@ impl Function {
         }
         Ok(())
     }
+
+    /// The tensor that the manifest names at a place.
+    fn find_tensor(&self, name: &str, at: &str) -> Result<&Tensor, ManifestError> {
+        let tensor = self.tensor(name);
+        tensor.ok_or_else(|| inconsistent(at, format!("no tensor is named '{name}'")))
+    }
 }
 
 impl Tensor {
@@ -177,56 +181,63 @@ impl Tensor {
 impl Kernel {
     fn validate(&self, function: &Function, target: &str, at: &str) -> Result<(), ManifestError> {
         if self.target != target {
-            return Err(inconsistent(
-                at,
-                format!("expected target '{target}', got '{}'", self.target),
-            ));
+            let message = format!("expected target '{target}', got '{}'", self.target);
+            return Err(inconsistent(at, message));
         }
-        // A bundle may come from anywhere, but the files that it names must lie in its folder.
+        self.check_files(at)?;
+        let mut extents = self.block.iter().chain(&self.cluster);
+        if extents.any(|extent| !(1..=1024).contains(extent)) {
+            let message = "expected block and cluster extents from 1 to 1024";
+            return Err(inconsistent(at, message));
+        }
+        if self.shared_carveout.is_some_and(|percent| percent > 100) {
+            let message = "expected shared_carveout to be at most 100 per cent";
+            return Err(inconsistent(at, message));
+        }
+        self.check_symbols(function, at)?;
+        self.check_when(&format!("{at}.when"))?;
+        for extent in &self.grid {
+            self.check_count(extent, &format!("{at}.grid"))?;
+        }
+        self.check_count(&self.shared_bytes, &format!("{at}.shared_bytes"))?;
+        self.check_size(&self.bytes_read, &format!("{at}.bytes_read"))?;
+        self.check_size(&self.bytes_written, &format!("{at}.bytes_written"))?;
+        for (index, argument) in self.args.iter().enumerate() {
+            argument.validate(function, self, &format!("{at}.args[{index}]"))?;
+        }
+        Ok(())
+    }
+
+    /// Checks the names of the kernel's files. A bundle may come from anywhere, but the files that it names must lie in its
+    /// folder.
+    fn check_files(&self, at: &str) -> Result<(), ManifestError> {
         let files = [
             ("cubin", Some(&self.cubin)),
             ("module", self.module.as_ref()),
             ("ptx", self.ptx.as_ref()),
         ];
         for (what, file) in files.into_iter().filter_map(|(what, file)| Some((what, file?))) {
-            if Path::new(file)
-                .file_name()
-                .is_none_or(|name| name != file.as_str())
-            {
+            let name = Path::new(file).file_name();
+            if name.is_none_or(|name| name != file.as_str()) {
                 let message = format!("expected {what} to be a file name, got '{file}'");
                 return Err(inconsistent(at, message));
             }
         }
-        let extents = self.block.iter().chain(&self.cluster);
-        if extents.clone().any(|extent| *extent == 0 || *extent > 1024) {
-            return Err(inconsistent(
-                at,
-                "expected block and cluster extents from 1 to 1024",
-            ));
-        }
-        let tensor_of = |name: &str, at: &str| {
-            function
-                .tensor(name)
-                .ok_or_else(|| inconsistent(at, format!("no tensor is named '{name}'")))
-        };
-        if self.shared_carveout.is_some_and(|percent| percent > 100) {
-            return Err(inconsistent(
-                at,
-                "expected shared_carveout to be at most 100 per cent",
-            ));
-        }
+        Ok(())
+    }
+
+    /// Checks that the kernel's symbols have names of their own, and are read from dims that exist.
+    fn check_symbols(&self, function: &Function, at: &str) -> Result<(), ManifestError> {
         for (index, symbol) in self.symbols.iter().enumerate() {
             let at = format!("{at}.symbols.{}", symbol.name);
             if DEVICE_SYMBOLS.contains(&symbol.name.as_str()) {
                 return Err(inconsistent(&at, "the name is the device's"));
             }
-            if self.symbols[..index]
-                .iter()
-                .any(|other| other.name == symbol.name)
-            {
+            let mut others = self.symbols[..index].iter();
+            if others.any(|other| other.name == symbol.name) {
                 return Err(inconsistent(&at, "two symbols have this name"));
             }
-            let rank = tensor_of(&symbol.tensor, &at)?.shape.len();
+            let rank = function.find_tensor(&symbol.tensor, &at)?.shape.len();
             if symbol.dim >= rank {
                 let message = format!(
                     "expected a dim below {rank} of '{}', got {}",
@@ -235,91 +246,87 @@ impl Kernel {
                 return Err(inconsistent(&at, message));
             }
         }
-        let check = |expression: &Expression, at: &str| self.check_symbols(expression, at);
-        let check_count = |expression: &Expression, at: &str| {
-            check(expression, at)?;
-            match expression.least() {
-                Some(least) if least >= 0 => Ok(()),
-                _ => Err(inconsistent(
-                    at,
-                    format!("'{expression}' may be negative, expected at least 0 whatever the sizes"),
-                )),
-            }
-        };
-        for condition in &self.when {
-            let at = format!("{at}.when");
-            for side in [&condition.left, &condition.right] {
-                check(side, &at)?;
-                // The number of CTAs that fit is known only once the kernel is loaded.
-                if side.symbols().contains(CTAS_PER_SM) {
-                    return Err(inconsistent(
-                        &at,
-                        format!("expected sizes and num_sms, got '{CTAS_PER_SM}'"),
-                    ));
-                }
-            }
-        }
-        for extent in &self.grid {
-            check_count(extent, &format!("{at}.grid"))?;
-        }
-        check_count(&self.shared_bytes, &format!("{at}.shared_bytes"))?;
-        check(&self.bytes_read, &format!("{at}.bytes_read"))?;
-        check(&self.bytes_written, &format!("{at}.bytes_written"))?;
-        for (index, argument) in self.args.iter().enumerate() {
-            let at = format!("{at}.args[{index}]");
-            match argument {
-                Argument::Pointer { tensor } => {
-                    tensor_of(tensor, &at)?;
-                }
-                Argument::Scalar {
-                    value: ScalarValue::Expression(value),
-                    ..
-                } => check(value, &at)?,
-                Argument::Scalar {
-                    value: ScalarValue::Float(_),
-                    scalar,
-                    ..
-                } => {
-                    if !matches!(scalar, ScalarType::F32 | ScalarType::F64) {
-                        return Err(inconsistent(&at, "expected an integer value for an integer type"));
-                    }
-                }
-                Argument::Workspace { bytes, .. } => check_count(bytes, &at)?,
-                Argument::TensorMap(map) => {
-                    tensor_of(&map.tensor, &at)?;
-                    map.dims
-                        .iter()
-                        .chain(&map.strides_bytes)
-                        .try_for_each(|size| check(size, &at))?;
-                    let rank = map.dims.len();
-                    if !(1..=5).contains(&rank)
-                        || map.strides_bytes.len() + 1 != rank
-                        || map.box_dims.len() != rank
-                    {
-                        let message = format!(
-                            "expected 1 to 5 dims, as many box extents and one stride fewer, got {rank}, {} and {}",
-                            map.box_dims.len(),
-                            map.strides_bytes.len()
-                        );
-                        return Err(inconsistent(&at, message));
-                    }
-                }
+        Ok(())
+    }
+
+    /// Checks the conditions under which the kernel is launched.
+    fn check_when(&self, at: &str) -> Result<(), ManifestError> {
+        for side in self
+            .when
+            .iter()
+            .flat_map(|condition| [&condition.left, &condition.right])
+        {
+            self.check_size(side, at)?;
+            // The number of CTAs that fit is known only once the kernel is loaded.
+            if side.symbols().contains(CTAS_PER_SM) {
+                let message = format!("expected sizes and {NUM_SMS}, got '{CTAS_PER_SM}'");
+                return Err(inconsistent(at, message));
             }
         }
         Ok(())
     }
 
-    fn check_symbols(&self, expression: &Expression, at: &str) -> Result<(), ManifestError> {
-        let known = |name: &str| {
+    /// Checks that an expression uses only symbols of the kernel and of the device.
+    fn check_size(&self, expression: &Expression, at: &str) -> Result<(), ManifestError> {
+        let is_known = |name: &str| {
             DEVICE_SYMBOLS.contains(&name) || self.symbols.iter().any(|symbol| symbol.name == name)
         };
-        match expression.symbols().into_iter().find(|name| !known(name)) {
+        match expression.symbols().into_iter().find(|name| !is_known(name)) {
             None => Ok(()),
             Some(name) => Err(inconsistent(
                 at,
                 format!("'{expression}' uses '{name}', which is no symbol"),
             )),
         }
+    }
+
+    /// Checks an expression that must not be negative.
+    fn check_count(&self, expression: &Expression, at: &str) -> Result<(), ManifestError> {
+        self.check_size(expression, at)?;
+        match expression.least() {
+            Some(0..) => Ok(()),
+            _ => Err(inconsistent(
+                at,
+                format!("'{expression}' may be negative, expected at least 0 whatever the sizes"),
+            )),
+        }
+    }
+}
+
+impl Argument {
+    fn validate(&self, function: &Function, kernel: &Kernel, at: &str) -> Result<(), ManifestError> {
+        match self {
+            Argument::Pointer { tensor } => function.find_tensor(tensor, at).map(|_| ()),
+            Argument::Scalar { scalar, value, .. } => match value {
+                ScalarValue::Expression(value) => kernel.check_size(value, at),
+                ScalarValue::Float(_) if scalar.is_float() => Ok(()),
+                ScalarValue::Float(_) => {
+                    Err(inconsistent(at, "expected an integer value for an integer type"))
+                }
+            },
+            Argument::Workspace { bytes, .. } => kernel.check_count(bytes, at),
+            Argument::TensorMap(map) => map.validate(function, kernel, at),
+        }
+    }
+}
+
+impl TensorMap {
+    fn validate(&self, function: &Function, kernel: &Kernel, at: &str) -> Result<(), ManifestError> {
+        function.find_tensor(&self.tensor, at)?;
+        for size in self.dims.iter().chain(&self.strides_bytes) {
+            kernel.check_size(size, at)?;
+        }
+        let (rank, strides, extents) = (self.dims.len(), self.strides_bytes.len(), self.box_dims.len());
+        if (1..=MAX_TENSOR_MAP_RANK).contains(&rank) && strides + 1 == rank && extents == rank {
+            return Ok(());
+        }
+        Err(inconsistent(
+            at,
+            format!(
+                "expected 1 to {MAX_TENSOR_MAP_RANK} dims, as many box extents and one stride fewer, got {rank}, {extents} and \
+                 {strides}"
+            ),
+        ))
     }
 }
 
@@ -457,6 +464,35 @@ mod tests {
             })
             .contains("'-8' may be negative")
         );
+    }
+
+    #[test]
+    fn tensor_maps_have_as_many_dims_as_the_copy_engine_takes() {
+        let map = |rank: usize, strides: usize, extents: usize| {
+            move |m: &mut Manifest| {
+                m.functions[0].kernels[0].args[0] = Argument::TensorMap(TensorMap {
+                    tensor: "x".into(),
+                    element: crate::Element::BF16,
+                    dims: vec![Expression::Integer(8); rank],
+                    strides_bytes: vec![Expression::Integer(16); strides],
+                    box_dims: vec![8; extents],
+                    swizzle: 0,
+                    l2_promotion: 0,
+                });
+            }
+        };
+        let mut longest = rms_norm();
+        map(5, 4, 5)(&mut longest);
+        longest.validate().unwrap();
+        for (rank, strides, extents) in [(6, 5, 6), (0, 0, 0), (2, 2, 2), (2, 1, 1)] {
+            let expected = format!(
+                "args[0]: expected 1 to 5 dims, as many box extents and one stride fewer, got {rank}, {extents} and {strides}"
+            );
+            assert!(
+                complaint(map(rank, strides, extents)).contains(&expected),
+                "{expected}"
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Checks a program before anything evaluates it.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use thiserror::Error;
 
@@ -23,224 +24,270 @@ impl Program {
     /// Checks the program against its scope: values are defined before they are used, tensors exist with the accessed rank
     /// and type, dims exist, and sizes are known.
     pub(crate) fn validate(&self, scope: &Scope<'_>) -> Result<(), ProgramError> {
-        let sizes = &scope.sizes;
-        let check_sizes = |step: usize, expression: &Expression| match expression
-            .symbols()
-            .into_iter()
-            .find(|name| !sizes.contains(name))
-        {
-            None => Ok(()),
-            Some(name) => Err(ProgramError {
-                step,
-                message: format!("'{name}' is no size of the function"),
-            }),
+        let in_step = |step: usize| move |message: String| ProgramError { step, message };
+        self.check_space(&scope.sizes).map_err(in_step(0))?;
+        let mut checked = Checked {
+            program: self,
+            scope,
+            types: Vec::new(),
+            dims: Vec::new(),
         };
-        if let Some(name) = sizes.iter().find(|name| dim_of_symbol(name).is_some()) {
-            let message = format!("the size '{name}' has the name of a dim");
-            return Err(ProgramError { step: 0, message });
-        }
-        self.space.iter().try_for_each(|extent| check_sizes(0, extent))?;
-        for side in self.guards.iter().flatten() {
-            for name in side.symbols() {
-                let is_known = match dim_of_symbol(name) {
-                    Some(dim) => dim < self.space.len(),
-                    None => sizes.contains(name),
-                };
-                if !is_known {
-                    let message = format!("expected dims and sizes in a guard, got '{name}'");
-                    return Err(ProgramError { step: 0, message });
-                }
-            }
-        }
-
-        let mut types: Vec<Element> = Vec::new();
-        let mut dims: Vec<Vec<usize>> = Vec::new();
         for (index, step) in self.steps.iter().enumerate() {
-            let error = |message: String| ProgramError { step: index, message };
-            let fail = |message: String| Err(error(message));
-            let known = types.len();
-            if let Some(operand) = step.operands().find(|operand| *operand >= known) {
-                return fail(format!("expected a value below {known}, got {operand}"));
-            }
-            let ordered: &[usize] = match step {
-                Step::Nth { over, .. } => over,
-                Step::Scan { along, .. } => along,
-                _ => &[],
-            };
-            let has_guard = |dim: &&usize| {
-                let mut guards = self.guards.iter();
-                guards.any(|guard| dims_of_access(guard).contains(dim))
-            };
-            if let Some(dim) = ordered.iter().find(has_guard) {
-                return fail(format!(
-                    "expected an order along dims without guards, got dim {dim}"
-                ));
-            }
-            match step {
-                Step::Read {
-                    tensor,
-                    access,
-                    element,
-                } => {
-                    let declared = scope.read(tensor).map_err(error)?;
-                    self.check_access(index, declared, sizes, access, *element)?;
-                }
-                Step::Gather {
-                    tensor,
-                    coordinates,
-                    condition,
-                    element,
-                } => {
-                    let declared = scope.read(tensor).map_err(error)?;
-                    check_computed(declared, &types, coordinates, *condition, *element).map_err(error)?;
-                }
-                Step::Scatter {
-                    value,
-                    tensor,
-                    coordinates,
-                    condition,
-                } => {
-                    let declared = scope.write(tensor).map_err(error)?;
-                    check_computed(declared, &types, coordinates, *condition, types[*value])
-                        .map_err(error)?;
-                }
-                Step::Write {
-                    value,
-                    tensor,
-                    access,
-                    ..
-                } => {
-                    let declared = scope.write(tensor).map_err(error)?;
-                    self.check_access(index, declared, sizes, access, types[*value])?;
-                }
-                Step::Index { dim } if *dim >= self.space.len() => {
-                    return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
-                }
-                Step::Size { value } => check_sizes(index, value)?,
-                Step::Reduce {
-                    combiner,
-                    operands,
-                    over,
-                    types,
-                } => {
-                    if operands.is_empty() || operands.len() != types.len() {
-                        let message = format!(
-                            "expected one type per operand, got {} and {}",
-                            types.len(),
-                            operands.len()
-                        );
-                        return fail(message);
-                    }
-                    if let Some(dim) = over.iter().find(|dim| **dim >= self.space.len()) {
-                        return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
-                    }
-                    check_combiner(combiner, operands.len()).or_else(fail)?;
-                }
-                Step::Nth {
-                    combiner,
-                    operand,
-                    over,
-                    nth,
-                    element,
-                } => {
-                    if !matches!(combiner, Combiner::Max | Combiner::Min) || element.integer_bits().is_none()
-                    {
-                        return fail("expected max or min of integers".to_owned());
-                    }
-                    if types[*operand] != *element {
-                        return fail(format!("expected type {}, got {element}", types[*operand]));
-                    }
-                    if let Some(dim) = over.iter().chain([nth]).find(|dim| **dim >= self.space.len()) {
-                        return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
-                    }
-                    if over.contains(nth) || dims[*operand].contains(nth) {
-                        return fail(format!(
-                            "expected ranks along a dim that is not reduced and that the value does not vary over, got {nth}"
-                        ));
-                    }
-                }
-                Step::Scan {
-                    combiner,
-                    operand,
-                    along,
-                    element,
-                    ..
-                } => {
-                    if matches!(combiner, Combiner::Region(_)) {
-                        return fail("expected a combiner that has a name".to_owned());
-                    }
-                    if types[*operand] != *element {
-                        return fail(format!("expected type {}, got {element}", types[*operand]));
-                    }
-                    if let Some(dim) = along.iter().find(|dim| **dim >= self.space.len()) {
-                        return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
-                    }
-                }
-                _ => {}
-            }
-            let step_dims = step.dims(&dims);
-            dims.extend(std::iter::repeat_n(step_dims, step.result_count()));
-            types.extend((0..step.result_count()).filter_map(|result| step.result_type(result)));
+            checked.check(step).map_err(in_step(index))?;
+            checked.define(step);
         }
         Ok(())
     }
 
-    fn check_access(
-        &self,
-        step: usize,
-        declared: Declared,
-        sizes: &BTreeSet<&str>,
-        access: &[Expression],
-        element: Element,
-    ) -> Result<(), ProgramError> {
-        let fail = |message: String| Err(ProgramError { step, message });
-        if declared.rank != access.len() {
-            return fail(format!(
-                "expected {} coordinates, got {}",
-                declared.rank,
-                access.len()
-            ));
+    /// Checks the space and its guards.
+    fn check_space(&self, sizes: &BTreeSet<&str>) -> Result<(), String> {
+        if let Some(name) = sizes.iter().find(|name| dim_of_symbol(name).is_some()) {
+            return Err(format!("the size '{name}' has the name of a dim"));
         }
-        if declared.element != element {
-            return fail(format!("expected type {}, got {element}", declared.element));
+        for extent in &self.space {
+            check_sizes(extent, sizes)?;
         }
-        for name in access.iter().flat_map(Expression::symbols) {
-            match dim_of_symbol(name) {
-                Some(dim) if dim < self.space.len() => {}
-                None if sizes.contains(name) => {}
-                _ => {
-                    return fail(format!(
-                        "'{name}' is neither a dim of the space, nor a size or a number"
-                    ));
-                }
-            }
+        let used = self.guards.iter().flatten().flat_map(Expression::symbols);
+        match used.into_iter().find(|name| !self.is_dim_or_size(name, sizes)) {
+            Some(name) => Err(format!("expected dims and sizes in a guard, got '{name}'")),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether a symbol is a dim of the space, or one of the sizes.
+    fn is_dim_or_size(&self, name: &str, sizes: &BTreeSet<&str>) -> bool {
+        match dim_of_symbol(name) {
+            Some(dim) => dim < self.space.len(),
+            None => sizes.contains(name),
+        }
+    }
+
+    /// Checks that dims are of the space.
+    fn check_dims<'d>(&self, dims: impl IntoIterator<Item = &'d usize>) -> Result<(), String> {
+        let dim_count = self.space.len();
+        match dims.into_iter().find(|dim| **dim >= dim_count) {
+            Some(dim) => Err(format!("expected a dim below {dim_count}, got {dim}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that no guard concerns dims whose points have an order.
+    fn check_order(&self, ordered: &[usize]) -> Result<(), String> {
+        let has_guard = |dim: &&usize| {
+            let mut guards = self.guards.iter();
+            guards.any(|guard| dims_of_access(guard).contains(dim))
+        };
+        match ordered.iter().find(has_guard) {
+            Some(dim) => Err(format!(
+                "expected an order along dims without guards, got dim {dim}"
+            )),
+            None => Ok(()),
+        }
     }
 }
 
-/// Checks an access at computed coordinates, given the types of all values so far.
-fn check_computed(
-    declared: Declared,
-    types: &[Element],
-    coordinates: &[Value],
-    condition: Option<Value>,
-    element: Element,
-) -> Result<(), String> {
-    if declared.rank != coordinates.len() {
-        let (expected, got) = (declared.rank, coordinates.len());
-        return Err(format!("expected {expected} coordinates, got {got}"));
+/// The steps that have been checked.
+struct Checked<'p> {
+    program: &'p Program,
+    scope: &'p Scope<'p>,
+    /// The type of each value.
+    types: Vec<Element>,
+    /// The dims that each value varies over.
+    dims: Vec<Vec<usize>>,
+}
+
+impl Checked<'_> {
+    /// Adds the values that a checked step defines.
+    fn define(&mut self, step: &Step) {
+        let dims = step.dims(&self.dims);
+        self.dims.extend(iter::repeat_n(dims, step.result_count()));
+        let results = 0..step.result_count();
+        self.types
+            .extend(results.filter_map(|result| step.result_type(result)));
+    }
+
+    /// Checks the next step.
+    fn check(&self, step: &Step) -> Result<(), String> {
+        let known = self.types.len();
+        if let Some(operand) = step.operands().find(|operand| *operand >= known) {
+            return Err(format!("expected a value below {known}, got {operand}"));
+        }
+        match step {
+            Step::Read {
+                tensor,
+                access,
+                element,
+            } => self.check_access(self.scope.read(tensor)?, access, *element),
+            Step::Gather {
+                tensor,
+                coordinates,
+                condition,
+                element,
+            } => self.check_computed(self.scope.read(tensor)?, coordinates, *condition, *element),
+            Step::Write {
+                value,
+                tensor,
+                access,
+                ..
+            } => self.check_access(self.scope.write(tensor)?, access, self.types[*value]),
+            Step::Scatter {
+                value,
+                tensor,
+                coordinates,
+                condition,
+            } => {
+                let declared = self.scope.write(tensor)?;
+                self.check_computed(declared, coordinates, *condition, self.types[*value])
+            }
+            Step::Index { dim } => self.program.check_dims([dim]),
+            Step::Size { value } => check_sizes(value, &self.scope.sizes),
+            Step::Reduce {
+                combiner,
+                operands,
+                over,
+                types,
+            } => self.check_reduction(combiner, operands, over, types),
+            Step::Nth {
+                combiner,
+                operand,
+                over,
+                nth,
+                element,
+            } => self.check_nth(combiner, *operand, over, *nth, *element),
+            Step::Scan {
+                combiner,
+                operand,
+                along,
+                element,
+                ..
+            } => self.check_scan(combiner, *operand, along, *element),
+            Step::Scalar { .. } | Step::Constant { .. } | Step::Op(_) => Ok(()),
+        }
+    }
+
+    /// Checks an access at coordinates over dims and sizes.
+    fn check_access(
+        &self,
+        declared: Declared,
+        access: &[Expression],
+        element: Element,
+    ) -> Result<(), String> {
+        check_declared(declared, access.len(), element)?;
+        let mut used = access.iter().flat_map(Expression::symbols);
+        match used.find(|name| !self.program.is_dim_or_size(name, &self.scope.sizes)) {
+            Some(name) => Err(format!(
+                "'{name}' is neither a dim of the space, nor a size or a number"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks an access at computed coordinates.
+    fn check_computed(
+        &self,
+        declared: Declared,
+        coordinates: &[Value],
+        condition: Option<Value>,
+        element: Element,
+    ) -> Result<(), String> {
+        check_declared(declared, coordinates.len(), element)?;
+        let mut coordinates = coordinates.iter().map(|value| self.types[*value]);
+        if let Some(other) = coordinates.find(|element| *element != Element::I64) {
+            return Err(format!("expected coordinates of type i64, got {other}"));
+        }
+        let condition = condition.map(|value| self.types[value]);
+        match condition.filter(|element| *element != Element::I1) {
+            Some(other) => Err(format!("expected a condition of type i1, got {other}")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_reduction(
+        &self,
+        combiner: &Combiner,
+        operands: &[Value],
+        over: &[usize],
+        types: &[Element],
+    ) -> Result<(), String> {
+        if operands.is_empty() || operands.len() != types.len() {
+            return Err(format!(
+                "expected one type per operand, got {} and {}",
+                types.len(),
+                operands.len()
+            ));
+        }
+        self.program.check_dims(over)?;
+        check_combiner(combiner, operands.len())
+    }
+
+    fn check_nth(
+        &self,
+        combiner: &Combiner,
+        operand: Value,
+        over: &[usize],
+        nth: usize,
+        element: Element,
+    ) -> Result<(), String> {
+        self.program.check_order(over)?;
+        if !matches!(combiner, Combiner::Max | Combiner::Min) || element.integer_bits().is_none() {
+            return Err("expected max or min of integers".to_owned());
+        }
+        self.check_type(operand, element)?;
+        self.program.check_dims(over.iter().chain([&nth]))?;
+        if over.contains(&nth) || self.dims[operand].contains(&nth) {
+            return Err(format!(
+                "expected ranks along a dim that is not reduced and that the value does not vary over, got {nth}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_scan(
+        &self,
+        combiner: &Combiner,
+        operand: Value,
+        along: &[usize],
+        element: Element,
+    ) -> Result<(), String> {
+        self.program.check_order(along)?;
+        if matches!(combiner, Combiner::Region(_)) {
+            return Err("expected a combiner that has a name".to_owned());
+        }
+        self.check_type(operand, element)?;
+        self.program.check_dims(along)
+    }
+
+    /// Checks the type of a value.
+    fn check_type(&self, value: Value, element: Element) -> Result<(), String> {
+        match self.types[value] == element {
+            true => Ok(()),
+            false => Err(format!("expected type {}, got {element}", self.types[value])),
+        }
+    }
+}
+
+/// Checks that an expression uses only known sizes.
+fn check_sizes(expression: &Expression, sizes: &BTreeSet<&str>) -> Result<(), String> {
+    match expression
+        .symbols()
+        .into_iter()
+        .find(|name| !sizes.contains(name))
+    {
+        Some(name) => Err(format!("'{name}' is no size of the function")),
+        None => Ok(()),
+    }
+}
+
+/// Checks the number of coordinates of an access, and the type of what it reads or writes.
+fn check_declared(declared: Declared, coordinates: usize, element: Element) -> Result<(), String> {
+    if declared.rank != coordinates {
+        let expected = declared.rank;
+        return Err(format!("expected {expected} coordinates, got {coordinates}"));
     }
     if declared.element != element {
         return Err(format!("expected type {}, got {element}", declared.element));
     }
-    if let Some(other) = coordinates.iter().find(|value| types[**value] != Element::I64) {
-        return Err(format!("expected coordinates of type i64, got {}", types[*other]));
-    }
-    match condition.filter(|value| types[*value] != Element::I1) {
-        Some(other) => Err(format!("expected a condition of type i1, got {}", types[other])),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn check_combiner(combiner: &Combiner, accumulators: usize) -> Result<(), String> {

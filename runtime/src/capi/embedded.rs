@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::function::{Arguments, NormaFile, NormaFunction, NormaScalar, bundle_of, elements, given, text};
+use super::function::{Arguments, NormaFile, NormaFunction, NormaScalar, bundle_of, elements, text};
 use super::status::{Failure, NormaStatus, status};
 use crate::tensor::Tensor;
 
@@ -56,9 +56,20 @@ unsafe fn function<'a>(embedded: *mut NormaEmbedded) -> Result<&'a NormaFunction
 /// As for [`function`].
 unsafe fn find_or_create<'a>(embedded: *mut NormaEmbedded, allows_ptx: bool) -> Result<Found<'a>, Failure> {
     static MAKING: Mutex<()> = Mutex::new(());
-    // SAFETY: passed on to the caller.
-    let found = unsafe { given(embedded, "expected an embedded function, got null") }?;
-    if found.abi != ABI {
+    if embedded.is_null() {
+        return Err(Failure::Argument("expected an embedded function, got null"));
+    }
+    // No reference to the struct is made, because another thread may write its last field meanwhile.
+    // SAFETY: passed on to the caller; the fields that are read never change.
+    let (abi, file_count, files, name) = unsafe {
+        (
+            (*embedded).abi,
+            (*embedded).file_count,
+            (*embedded).files,
+            (*embedded).name,
+        )
+    };
+    if abi != ABI {
         return Err(Failure::Argument(
             "expected an object of this version of the runtime, compile it by the normac that came with it",
         ));
@@ -76,10 +87,10 @@ unsafe fn find_or_create<'a>(embedded: *mut NormaEmbedded, allows_ptx: bool) -> 
     }
     // SAFETY: passed on to the caller.
     let made = unsafe {
-        let files = elements(found.files, found.file_count as usize, "expected files, got null")?;
+        let files = elements(files, file_count as usize, "expected files, got null")?;
         let mut bundle = bundle_of(files)?;
         Arc::make_mut(&mut bundle).allow_ptx(allows_ptx);
-        NormaFunction::of(&bundle, text(found.name, "expected a name, got null")?)?
+        NormaFunction::of(&bundle, text(name, "expected a name, got null")?)?
     };
     let made = Box::leak(Box::new(made));
     place.store(ptr::from_mut(made), Ordering::Release);

@@ -379,12 +379,10 @@ pub unsafe extern "C" fn norma_function_release_scratch(
         let ordinal = u32::try_from(device)
             .map_err(|_| Failure::Argument("expected a device of at least 0, got a negative number"))?;
         // SAFETY: passed on to the caller.
-        unsafe {
+        Ok(unsafe {
             function
                 .0
-                .on(ordinal)?
-                .release_scratch(StreamHandle::from_raw(stream))
-        }?;
-        Ok(())
+                .release_scratch(ordinal, StreamHandle::from_raw(stream))
+        }?)
     })
 }

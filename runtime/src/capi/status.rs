@@ -81,12 +81,54 @@ pub(super) fn status(work: impl FnOnce() -> Result<(), Failure>) -> NormaStatus 
             .unwrap_or(&[0])
             .to_vec(),
     );
-    LAST_ERROR.set(text.unwrap_or_default());
+    // At the end of a thread there may be no place for the message any more.
+    drop(LAST_ERROR.try_with(|last| last.replace(text.unwrap_or_default())));
     status
 }
 
 /// The message of this thread's last failed call, as one line of text. It stays valid until another call of the thread fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn norma_last_error() -> *const c_char {
-    LAST_ERROR.with_borrow(|text| text.as_ptr())
+    let message = LAST_ERROR.try_with(|text| text.borrow().as_ptr());
+    message.unwrap_or_else(|_| c"".as_ptr())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    fn fail() -> NormaStatus {
+        status(|| Err(Failure::Argument("expected anything else")))
+    }
+
+    /// Calls the interface when its thread ends, as the destructor of a thread's object in C++ does, and sends the result.
+    struct AtEnd(Cell<Option<mpsc::Sender<(NormaStatus, bool)>>>);
+
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            let status = fail();
+            let sender = self.0.take().unwrap();
+            sender.send((status, norma_last_error().is_null())).unwrap();
+        }
+    }
+
+    thread_local! {
+        static AT_END: AtEnd = const { AtEnd(Cell::new(None)) };
+    }
+
+    #[test]
+    fn calls_at_the_end_of_a_thread_have_a_status() {
+        let (sender, receiver) = mpsc::channel();
+        let ended = thread::spawn(|| {
+            // What a thread uses first is destroyed last.
+            AT_END.with(|at_end| at_end.0.set(Some(sender)));
+            fail()
+        });
+        assert_eq!(ended.join().unwrap(), NormaStatus::Argument);
+        assert_eq!(receiver.recv().unwrap(), (NormaStatus::Argument, false));
+    }
 }

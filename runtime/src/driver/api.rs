@@ -154,8 +154,9 @@ impl Api {
         Err(self.error(call, status))
     }
 
+    /// The error for a status that is not success.
     #[cold]
-    fn error(&self, call: &'static str, status: Status) -> DriverError {
+    pub(super) fn error(&self, call: &'static str, status: Status) -> DriverError {
         let describe = |function: unsafe extern "C" fn(Status, *mut *const c_char) -> Status| {
             let mut text = ptr::null();
             // SAFETY: `text` outlives the call, which stores null or a static string in it.

@@ -8,6 +8,8 @@ use super::{Current, DriverError, StreamHandle};
 
 const CAPTURE_MODE_RELAXED: c_int = 2;
 const CAPTURE_STATUS_NONE: c_int = 0;
+const CAPTURE_STATUS_ACTIVE: c_int = 1;
+const ERROR_CAPTURE_INVALIDATED: c_int = 901;
 
 /// Identifies a stream, or a capture on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,11 +49,14 @@ impl StreamIdentity {
             let none = (ptr::null_mut::<Handle>(), ptr::null_mut(), ptr::null_mut());
             let told = (api.capture_info)(stream.handle(), &mut status, &mut capture, none.0, none.1, none.2);
             api.check("cuStreamGetCaptureInfo", told)?;
-            if status == CAPTURE_STATUS_NONE {
-                api.check("cuStreamGetId", (api.stream_id)(stream.handle(), &mut id))?;
-                Number::Stream(id)
-            } else {
-                Number::Capture(capture)
+            match status {
+                CAPTURE_STATUS_NONE => {
+                    api.check("cuStreamGetId", (api.stream_id)(stream.handle(), &mut id))?;
+                    Number::Stream(id)
+                }
+                CAPTURE_STATUS_ACTIVE => Number::Capture(capture),
+                // A capture that has failed has no id.
+                _ => return Err(api.error("cuStreamGetCaptureInfo", ERROR_CAPTURE_INVALIDATED)),
             }
         };
         Ok(StreamIdentity {

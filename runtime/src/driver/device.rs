@@ -1,6 +1,7 @@
 //! Devices, and their primary contexts.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -35,6 +36,8 @@ pub(crate) struct Current<'c> {
     api: &'c Api,
     /// Whether the context was pushed onto the thread's stack and has to be popped again.
     is_pushed: bool,
+    /// Keeps the value, and what borrows it, on this thread, whose stack it is.
+    of_thread: PhantomData<*const ()>,
 }
 
 impl Context {
@@ -52,7 +55,11 @@ impl Context {
             // SAFETY: the context is retained for as long as `self` lives.
             api.check("cuCtxPushCurrent", unsafe { (api.context_push)(self.handle) })?;
         }
-        Ok(Current { api, is_pushed })
+        Ok(Current {
+            api,
+            is_pushed,
+            of_thread: PhantomData,
+        })
     }
 }
 
@@ -153,5 +160,39 @@ impl Device {
     /// The driver's functions, with the device's context current on this thread.
     pub(crate) fn enter(&self) -> Result<Current<'_>, DriverError> {
         self.context.enter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::RelaxedCapture;
+
+    /// Has one `name` for every type, and a second one for types that may leave their thread, between which the compiler cannot
+    /// choose.
+    trait StaysOnThread<Choice> {
+        fn name() -> &'static str;
+    }
+
+    struct May;
+
+    impl<T> StaysOnThread<()> for T {
+        fn name() -> &'static str {
+            std::any::type_name::<T>()
+        }
+    }
+
+    impl<T: Send> StaysOnThread<May> for T {
+        fn name() -> &'static str {
+            std::any::type_name::<T>()
+        }
+    }
+
+    /// It does not compile otherwise.
+    #[test]
+    fn what_changes_the_state_of_a_thread_stays_on_it() {
+        assert!(<Current<'_> as StaysOnThread<_>>::name().contains("Current"));
+        assert!(<&Current<'_> as StaysOnThread<_>>::name().contains("Current"));
+        assert!(<RelaxedCapture<'_> as StaysOnThread<_>>::name().contains("RelaxedCapture"));
     }
 }

@@ -5,6 +5,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use norma_bundle::manifest::MAX_TENSOR_MAP_RANK;
+
 use super::api::{Handle, LaunchAttribute, LaunchConfig, TensorMapDescriptor};
 use super::device::Context;
 use super::{Current, Device, DriverError, RelaxedCapture, StreamHandle};
@@ -75,7 +77,7 @@ pub(crate) struct Kernel {
     /// The largest dynamic shared memory that the driver has been asked to allow, in bytes.
     allowed_shared: AtomicU32,
     /// Held while a larger amount is requested.
-    asking: Mutex<()>,
+    raising_limit: Mutex<()>,
 }
 
 /// The settings that differ from launch to launch.
@@ -144,7 +146,7 @@ impl Kernel {
             ctas_per_cluster: kernel.cluster_size(),
             counts_ctas: kernel.counts_ctas(),
             allowed_shared: AtomicU32::new(DEFAULT_DYNAMIC_SHARED),
-            asking: Mutex::new(()),
+            raising_limit: Mutex::new(()),
         })
     }
 
@@ -157,7 +159,7 @@ impl Kernel {
             return Ok(());
         }
         // One thread at a time makes the request; the others then find the new limit.
-        let _turn = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.raising_limit.lock().unwrap_or_else(PoisonError::into_inner);
         if bytes > self.allowed_shared.load(Ordering::Acquire) {
             set_attribute(api, self.handle, FUNCTION_MAX_DYNAMIC_SHARED_BYTES, bytes)?;
             self.allowed_shared.store(bytes, Ordering::Release);
@@ -254,9 +256,6 @@ pub(crate) struct TensorMapShape<'a> {
     pub(crate) l2_promotion: u32,
 }
 
-/// The maximum number of dims of a tensor map.
-const MAX_MAP_RANK: usize = 5;
-
 impl TensorMapShape<'_> {
     /// Encodes a tensor map.
     ///
@@ -264,10 +263,10 @@ impl TensorMapShape<'_> {
     /// The driver's error for sizes, strides or alignments that the copy engine does not support.
     pub(crate) fn encode(&self, api: &Current<'_>) -> Result<TensorMapDescriptor, DriverError> {
         let rank = self.dims.len();
-        debug_assert!(rank <= MAX_MAP_RANK && self.box_dims.len() == rank);
+        debug_assert!(rank <= MAX_TENSOR_MAP_RANK && self.box_dims.len() == rank);
         debug_assert!(self.strides_bytes.len() + 1 == rank);
         let mut descriptor = TensorMapDescriptor([0; 16]);
-        let element_strides = [1u32; MAX_MAP_RANK];
+        let element_strides = [1u32; MAX_TENSOR_MAP_RANK];
         // SAFETY: the arrays hold `rank` elements each (`rank - 1` strides), which the manifest's validation ensures, and the
         // driver only reads them; the address is not dereferenced here.
         let status = unsafe {

@@ -1,14 +1,11 @@
 //! Device memory.
 
-use std::sync::Arc;
-
 use super::api::Address;
-use super::device::Context;
-use super::{Device, DriverError, RelaxedCapture, Stream};
+use super::{Current, Device, DriverError, RelaxedCapture, Stream, StreamHandle};
 
 /// An allocation of device memory.
 pub struct Buffer {
-    context: Arc<Context>,
+    device: Device,
     address: Address,
     bytes: usize,
 }
@@ -26,7 +23,7 @@ impl Buffer {
             (api.allocate)(&mut address, bytes.max(1))
         })?;
         let buffer = Buffer {
-            context: Arc::clone(&device.context),
+            device: device.clone(),
             address,
             bytes,
         };
@@ -49,17 +46,35 @@ impl Buffer {
     /// # Errors
     /// The driver's error.
     pub fn fill(&self, value: u8) -> Result<(), DriverError> {
+        let api = self.device.enter()?;
+        // A temporary stream, which no other stream waits for or captures.
+        let stream = Stream::new(&self.device)?;
+        // SAFETY: the stream was created above.
+        unsafe { self.fill_on(&api, value, stream.handle()) }?;
+        stream.synchronize()
+    }
+
+    /// Sets every byte on `stream`.
+    ///
+    /// # Errors
+    /// The driver's error.
+    ///
+    /// # Safety
+    /// `stream` must be a stream of the buffer's device.
+    pub(crate) unsafe fn fill_on(
+        &self,
+        api: &Current<'_>,
+        value: u8,
+        stream: StreamHandle,
+    ) -> Result<(), DriverError> {
         if self.bytes == 0 {
             return Ok(());
         }
-        let api = self.context.enter()?;
-        // A temporary stream, which no other stream waits for or captures.
-        let stream = self.context.stream()?;
-        // SAFETY: the range is this allocation.
+        // SAFETY: the range is this allocation, and freeing it waits for the work that uses it; the rest is passed on to the
+        // caller.
         api.check("cuMemsetD8Async", unsafe {
-            (api.fill)(self.address, value, self.bytes, stream.handle)
-        })?;
-        stream.synchronize()
+            (api.fill)(self.address, value, self.bytes, stream.handle())
+        })
     }
 
     /// Copies all bytes to another buffer of the same size, on `stream`.
@@ -74,7 +89,7 @@ impl Buffer {
                 text: format!("{} bytes do not make {}", self.bytes, other.bytes),
             });
         }
-        let api = self.context.enter()?;
+        let api = self.device.enter()?;
         // SAFETY: both ranges are allocations of this many bytes.
         api.check("cuMemcpyDtoDAsync", unsafe {
             (api.copy)(other.address, self.address, self.bytes, stream.handle)
@@ -96,7 +111,7 @@ impl Buffer {
                 text: format!("{} bytes do not fit at {offset} of {}", data.len(), self.bytes),
             });
         }
-        let api = self.context.enter()?;
+        let api = self.device.enter()?;
         // SAFETY: both ranges are valid for the whole length, as checked above; the call returns when it has copied.
         let copied = unsafe { (api.copy_in)(self.address + offset as u64, data.as_ptr().cast(), data.len()) };
         api.check("cuMemcpyHtoD", copied)
@@ -109,7 +124,7 @@ impl Buffer {
     pub fn read(&self) -> Result<Vec<u8>, DriverError> {
         let mut data = vec![0; self.bytes];
         if self.bytes > 0 {
-            let api = self.context.enter()?;
+            let api = self.device.enter()?;
             // SAFETY: both ranges are `self.bytes` long; the call returns when it has copied.
             let copied = unsafe { (api.copy_out)(data.as_mut_ptr().cast(), self.address, self.bytes) };
             api.check("cuMemcpyDtoH", copied)?;
@@ -120,7 +135,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let Ok(api) = self.context.enter() else { return };
+        let Ok(api) = self.device.enter() else { return };
         // Whoever captures, in whatever thread, does not expect that something else is freed meanwhile.
         let _relaxed = RelaxedCapture::enter(&api);
         // SAFETY: the allocation is this buffer's own; freeing waits for work that uses it.

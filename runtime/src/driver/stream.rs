@@ -1,7 +1,8 @@
 //! Streams, the graphs recorded from them, and the events that time them.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::Arc;
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::api::Handle;
 use super::device::Context;
@@ -45,7 +46,16 @@ impl Stream {
     /// # Errors
     /// The driver's error.
     pub fn new(device: &Device) -> Result<Stream, DriverError> {
-        device.context.stream()
+        let api = device.enter()?;
+        let mut handle = Handle::NULL;
+        // SAFETY: the out-pointer is valid for the call.
+        api.check("cuStreamCreate", unsafe {
+            (api.stream_create)(&mut handle, STREAM_NON_BLOCKING)
+        })?;
+        Ok(Stream {
+            context: Arc::clone(&device.context),
+            handle,
+        })
     }
 
     /// The handle that launches take.
@@ -59,25 +69,25 @@ impl Stream {
     /// An error of `work` or of the driver.
     pub fn capture<E: From<DriverError>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<Graph, E> {
         let api = self.context.enter()?;
-        // SAFETY: the stream is this object's and is not capturing: `capture` ends what it begins.
+        // SAFETY: the stream is this object's.
         let begun = unsafe { (api.capture_begin)(self.handle, CAPTURE_MODE_THREAD_LOCAL) };
         api.check("cuStreamBeginCapture", begun)?;
+        let capture = Capture {
+            api: &api,
+            stream: self.handle,
+        };
         let worked = work();
-        let mut graph = Handle::NULL;
-        // SAFETY: the capture was begun above; the out-pointer is valid for the call.
-        let ended = unsafe { (api.capture_end)(self.handle, &mut graph) };
-        // The driver stores null if the capture was invalidated.
-        let captured = (graph != Handle::NULL).then_some(CapturedGraph { api: &api, graph });
+        let captured = capture.end();
         worked?;
-        api.check("cuStreamEndCapture", ended)?;
+        let captured = captured?;
         let mut handle = Handle::NULL;
-        // SAFETY: `graph` was captured above; the instance does not need it.
-        let made = unsafe { (api.graph_instantiate)(&mut handle, graph, 0) };
+        // SAFETY: the graph was captured above; the instance does not need it.
+        let made = unsafe { (api.graph_instantiate)(&mut handle, captured.graph, 0) };
         drop(captured);
         api.check("cuGraphInstantiateWithFlags", made)?;
         Ok(Graph {
             context: Arc::clone(&self.context),
-            handle,
+            handle: Mutex::new(handle),
         })
     }
 
@@ -102,23 +112,62 @@ impl Drop for Stream {
     }
 }
 
+/// A capture that has begun. If it is dropped, as by a panic of the work that it records, it ends all the same: otherwise the
+/// stream would go on recording, and the thread could not allocate.
+struct Capture<'c> {
+    api: &'c Current<'c>,
+    stream: Handle,
+}
+
+impl<'c> Capture<'c> {
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// The driver's error, for example that the capture was invalidated.
+    fn end(self) -> Result<CapturedGraph<'c>, DriverError> {
+        ManuallyDrop::new(self).stop()
+    }
+
+    /// Ends the capture, once.
+    fn stop(&self) -> Result<CapturedGraph<'c>, DriverError> {
+        let api = self.api;
+        let mut graph = Handle::NULL;
+        // SAFETY: the stream's capture was begun by this thread; the out-pointer is valid for the call.
+        let ended = unsafe { (api.capture_end)(self.stream, &mut graph) };
+        let captured = CapturedGraph { api, graph };
+        api.check("cuStreamEndCapture", ended)?;
+        Ok(captured)
+    }
+}
+
+impl Drop for Capture<'_> {
+    fn drop(&mut self) {
+        // Nobody is left to take the graph, or to be told of an error.
+        drop(self.stop());
+    }
+}
+
 /// What a capture recorded, before it is made executable.
 struct CapturedGraph<'c> {
     api: &'c Current<'c>,
+    /// Null if the capture was invalidated.
     graph: Handle,
 }
 
 impl Drop for CapturedGraph<'_> {
     fn drop(&mut self) {
-        // SAFETY: the graph is this object's.
-        unsafe { (self.api.graph_destroy)(self.graph) };
+        if self.graph != Handle::NULL {
+            // SAFETY: the graph is this object's.
+            unsafe { (self.api.graph_destroy)(self.graph) };
+        }
     }
 }
 
 /// A recorded sequence of launches.
 pub struct Graph {
     context: Arc<Context>,
-    handle: Handle,
+    /// Locked while it is launched: the driver does not synchronize uses of a graph by several threads.
+    handle: Mutex<Handle>,
 }
 
 impl Graph {
@@ -128,9 +177,10 @@ impl Graph {
     /// The driver's error.
     pub fn launch(&self, stream: &Stream) -> Result<(), DriverError> {
         let api = self.context.enter()?;
+        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: both handles are alive.
         api.check("cuGraphLaunch", unsafe {
-            (api.graph_launch)(self.handle, stream.handle)
+            (api.graph_launch)(*handle, stream.handle)
         })
     }
 }
@@ -138,8 +188,9 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         let Ok(api) = self.context.enter() else { return };
+        let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the instance is this object's.
-        unsafe { (api.graph_exec_destroy)(self.handle) };
+        unsafe { (api.graph_exec_destroy)(*handle) };
     }
 }
 
@@ -150,6 +201,21 @@ pub struct Event {
 }
 
 impl Event {
+    /// Creates an event that records time.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn new(device: &Device) -> Result<Event, DriverError> {
+        let api = device.enter()?;
+        let mut handle = Handle::NULL;
+        // SAFETY: the out-pointer is valid for the call; 0 is the default, which keeps time.
+        api.check("cuEventCreate", unsafe { (api.event_create)(&mut handle, 0) })?;
+        Ok(Event {
+            context: Arc::clone(&device.context),
+            handle,
+        })
+    }
+
     /// Records the event behind the work that is on `stream` now.
     ///
     /// # Errors
@@ -185,38 +251,5 @@ impl Drop for Event {
         let Ok(api) = self.context.enter() else { return };
         // SAFETY: the event is this object's.
         unsafe { (api.event_destroy)(self.handle) };
-    }
-}
-
-impl Event {
-    /// Creates an event that records time.
-    ///
-    /// # Errors
-    /// The driver's error.
-    pub fn new(device: &Device) -> Result<Event, DriverError> {
-        let api = device.enter()?;
-        let mut handle = Handle::NULL;
-        // SAFETY: the out-pointer is valid for the call; 0 is the default, which keeps time.
-        api.check("cuEventCreate", unsafe { (api.event_create)(&mut handle, 0) })?;
-        Ok(Event {
-            context: Arc::clone(&device.context),
-            handle,
-        })
-    }
-}
-
-impl Context {
-    /// Creates a stream that does not wait for the default stream.
-    pub(super) fn stream(self: &Arc<Self>) -> Result<Stream, DriverError> {
-        let api = self.enter()?;
-        let mut handle = Handle::NULL;
-        // SAFETY: the out-pointer is valid for the call.
-        api.check("cuStreamCreate", unsafe {
-            (api.stream_create)(&mut handle, STREAM_NON_BLOCKING)
-        })?;
-        Ok(Stream {
-            context: Arc::clone(self),
-            handle,
-        })
     }
 }

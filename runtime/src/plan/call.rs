@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use norma_bundle::Element;
-use norma_bundle::manifest::TensorMap;
+use norma_bundle::manifest::{MAX_TENSOR_MAP_RANK, TensorMap};
 
 use super::overlap::{View, share_memory};
 use super::tensors::TensorPlan;
@@ -17,7 +17,7 @@ use crate::tensor::{DataType, Scalar, Tensor};
 #[derive(Default)]
 pub(crate) struct Call {
     values: Values,
-    tensors: Vec<Place>,
+    tensors: Vec<TensorMemory>,
     /// The launches, in order.
     pub(crate) launches: Vec<Prepared>,
     /// One for each workspace of the function; `bytes` is `None` for a workspace that no launch uses.
@@ -31,7 +31,7 @@ pub(crate) struct Call {
 
 /// The memory of a tensor.
 #[derive(Clone, Copy)]
-struct Place {
+struct TensorMemory {
     address: u64,
     /// The distance from the beginning of the first element to the end of the last.
     bytes: u64,
@@ -204,7 +204,7 @@ impl Call {
                     return refuse(format!("'{name}' does not fit in 64-bit addresses"));
                 }
             }
-            self.tensors.push(Place { address, bytes });
+            self.tensors.push(TensorMemory { address, bytes });
         }
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Call {
 
     /// The memory of a tensor of this call.
     fn view<'a>(&'a self, plan: &'a Plan, tensor: usize) -> View<impl Iterator<Item = (i64, i64)> + use<'a>> {
-        let Place { address, bytes } = self.tensors[tensor];
+        let TensorMemory { address, bytes } = self.tensors[tensor];
         View {
             address,
             bytes,
@@ -326,8 +326,8 @@ impl Call {
                     ArgumentPlan::Scalar(scalar) => scalar.encode(scalars, &self.values)?,
                     ArgumentPlan::Workspace(workspace, _) => self.workspaces[*workspace].address,
                     ArgumentPlan::TensorMap(planned) => {
-                        let (mut dims, mut strides) = ([0; 5], [0; 5]);
-                        let count = planned.dims.len().min(dims.len());
+                        // The manifest's validation ensures that there is room.
+                        let (mut dims, mut strides) = ([0; MAX_TENSOR_MAP_RANK], [0; MAX_TENSOR_MAP_RANK]);
                         let count_at = |slot: Slot, what: &str| {
                             let value = self.values[slot];
                             u64::try_from(value).or_else(|_| {
@@ -346,8 +346,8 @@ impl Call {
                         let shape = TensorMapShape {
                             data_type: tensor_map_type(&planned.map),
                             address: self.tensors[planned.tensor].address,
-                            dims: &dims[..count],
-                            strides_bytes: &strides[..count.saturating_sub(1)],
+                            dims: &dims[..planned.dims.len()],
+                            strides_bytes: &strides[..planned.strides_bytes.len()],
                             box_dims: &planned.map.box_dims,
                             swizzle: planned.map.swizzle,
                             l2_promotion: planned.map.l2_promotion,

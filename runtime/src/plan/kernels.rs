@@ -2,7 +2,7 @@
 
 use norma_bundle::expression::EvaluateError;
 use norma_bundle::manifest::{
-    Argument, DEVICE_SYMBOLS, Function, Kernel, ScalarType, ScalarValue, TensorMap,
+    Argument, CTAS_PER_SM, Function, Kernel, NUM_SMS, ScalarType, ScalarValue, TensorMap,
 };
 use norma_bundle::{Element, Expression};
 
@@ -85,7 +85,7 @@ impl Scope<'_> {
 
     /// The value of a symbol of the kernel.
     fn symbol(&self, kernel: &Kernel, name: &str) -> Option<Slot> {
-        if name == DEVICE_SYMBOLS[0] {
+        if name == NUM_SMS {
             return Some(self.multiprocessors);
         }
         let symbol = kernel.symbols.iter().find(|symbol| symbol.name == name)?;
@@ -114,9 +114,9 @@ impl KernelPlan {
         })?;
         let (sharing, shared_bytes) =
             compiler.section(|compiler| compiler.expression(&kernel.shared_bytes, &known))?;
-        let uses_occupancy = uses(kernel, DEVICE_SYMBOLS[1]);
+        let uses_occupancy = uses(kernel, CTAS_PER_SM);
         let ctas_per_sm = uses_occupancy.then(|| compiler.input());
-        let known = |name: &str| match name == DEVICE_SYMBOLS[1] {
+        let known = |name: &str| match name == CTAS_PER_SM {
             true => ctas_per_sm,
             false => scope.symbol(kernel, name),
         };

@@ -144,9 +144,14 @@ impl TensorPlan {
                 "expected '{name}' to span up to 2^31 elements, as the kernels index it in 32 bits, got {span}"
             ));
         }
-        if self.is_output && self.overlaps_itself(values) {
+        if self.is_output && !self.is_nested(values) {
+            let all = |slot: fn(&DimPlan) -> Slot| {
+                self.dims.iter().map(|dim| values[slot(dim)]).collect::<Vec<_>>()
+            };
             return refuse(format!(
-                "expected the elements of output '{name}' to lie apart, got strides by which two share memory"
+                "expected strides of output '{name}' that are nested, so that its elements lie apart, got {:?} for extents {:?}",
+                all(|dim| dim.stride),
+                all(|dim| dim.extent)
             ));
         }
         Ok(bytes.unsigned_abs())
@@ -167,9 +172,9 @@ impl TensorPlan {
         dims.chain([(bytes, 1)])
     }
 
-    /// Whether two elements may share memory: whether some stride is shorter than the span of the dims with smaller strides.
-    /// The tensor must have elements, and its span must fit.
-    fn overlaps_itself(&self, values: &Values) -> bool {
+    /// Whether no stride is shorter than the span of the dims with smaller strides. Then no two elements share memory; of other
+    /// strides it is not found out whether two do. The tensor must have elements, and its span must fit.
+    fn is_nested(&self, values: &Values) -> bool {
         let dims = || {
             let dims = self.dims.iter().enumerate();
             let keyed = dims.map(|(index, dim)| (values[dim.stride], values[dim.extent], index));
@@ -181,11 +186,11 @@ impl TensorPlan {
         while let Some(dim) = next {
             let (stride, extent, _) = dim;
             if stride < span {
-                return true;
+                return false;
             }
             span += (extent - 1) * stride;
             next = dims().filter(|other| *other > dim).min();
         }
-        false
+        true
     }
 }

@@ -43,6 +43,7 @@ pub(crate) unsafe extern "C" fn cuGetErrorName(status: Status, out: *mut *const 
         INVALID_CONTEXT => b"CUDA_ERROR_INVALID_CONTEXT\0",
         crate::NOT_FOUND => b"CUDA_ERROR_NOT_FOUND\0",
         crate::CAPTURE_UNSUPPORTED => b"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED\0",
+        crate::CAPTURE_INVALIDATED => b"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED\0",
         _ => return INVALID_VALUE,
     };
     // SAFETY: `cuda.h`'s contract.

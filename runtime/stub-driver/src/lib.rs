@@ -10,6 +10,7 @@
 //! reads and writes, and handles are those that the stand-in returned.
 
 mod context;
+mod during;
 mod exchange;
 mod memory;
 mod module;
@@ -19,6 +20,7 @@ mod tensor_map;
 
 use std::ffi::{CStr, c_int, c_void};
 
+pub use during::during_next;
 pub use record::{LaunchRecord, launches, record};
 pub use stream::{graphs_of_thread, number as stream_number};
 
@@ -32,6 +34,7 @@ const INVALID_IMAGE: Status = 200;
 const INVALID_CONTEXT: Status = 201;
 const NOT_FOUND: Status = 500;
 const CAPTURE_UNSUPPORTED: Status = 900;
+const CAPTURE_INVALIDATED: Status = 901;
 const INVALID_CLUSTER_SIZE: Status = 912;
 
 /// The number of devices.

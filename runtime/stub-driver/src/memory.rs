@@ -7,7 +7,8 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::{
-    CAPTURE_UNSUPPORTED, INVALID_CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, SUCCESS, Status, context, stream,
+    CAPTURE_UNSUPPORTED, INVALID_CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, SUCCESS, Status, context, during,
+    stream,
 };
 
 /// The minimum alignment of the driver's allocations, in bytes.
@@ -47,6 +48,7 @@ pub(crate) unsafe extern "C" fn cuMemAlloc_v2(out: *mut u64, bytes: usize) -> St
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemFree_v2(address: u64) -> Status {
+    during::begin("cuMemFree_v2");
     let Some(layout) = with_allocations(|allocations| allocations.remove(&address)) else {
         return INVALID_VALUE;
     };

@@ -10,7 +10,7 @@ use crate::record::{self, LaunchRecord};
 use crate::{
     CAPTURE_UNSUPPORTED, CTAS_PER_MULTIPROCESSOR, INVALID_CLUSTER_SIZE, INVALID_CONTEXT, INVALID_IMAGE,
     INVALID_VALUE, LARGEST_BLOCK, LARGEST_SHARED, NOT_FOUND, PORTABLE_CLUSTER, SUCCESS, Status,
-    THREADS_OF_CLUSTER, context, stream,
+    THREADS_OF_CLUSTER, context, during, stream,
 };
 
 const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
@@ -82,6 +82,7 @@ pub(crate) unsafe extern "C" fn cuModuleLoadData(out: *mut *mut c_void, image: *
     if stream::forbids_waiting() {
         return CAPTURE_UNSUPPORTED;
     }
+    during::begin("cuModuleLoadData");
     let image = image.cast::<u8>();
     // SAFETY: `cuda.h`'s contract: an ELF image states its size and is complete, and anything else is a null-terminated
     // string.
@@ -243,6 +244,5 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
         parameters,
     };
     // SAFETY: `cuda.h`'s contract.
-    unsafe { stream::launch(config.stream, launch) };
-    SUCCESS
+    unsafe { stream::launch(config.stream, launch) }
 }

@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::record::{self, LaunchRecord};
-use crate::{CAPTURE_UNSUPPORTED, INVALID_VALUE, SUCCESS, Status};
+use crate::{CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, INVALID_VALUE, SUCCESS, Status, during};
 
 const CAPTURE_MODE_RELAXED: c_int = 2;
+const CAPTURE_STATUS_NONE: c_int = 0;
+const CAPTURE_STATUS_ACTIVE: c_int = 1;
+const CAPTURE_STATUS_INVALIDATED: c_int = 2;
 
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 /// The number of captures so far, which numbers the next one.
@@ -27,10 +30,11 @@ pub(crate) struct Stream {
     capture: Mutex<Option<Capture>>,
 }
 
-/// A capture: its number, and the launches that it has recorded.
+/// A capture: its number, the launches that it has recorded, and whether a call that no capture allows has made it invalid.
 struct Capture {
     number: u64,
     launches: Vec<LaunchRecord>,
+    is_invalid: bool,
 }
 
 /// # Safety
@@ -44,6 +48,25 @@ impl Stream {
     fn with_capture<T>(&self, work: impl FnOnce(&mut Option<Capture>) -> T) -> T {
         work(&mut self.capture.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Refuses a call on a stream that is capturing, as the driver 580 of an H200 does, and makes the capture invalid.
+///
+/// # Safety
+/// The handle is null or a stream that is not destroyed.
+unsafe fn refuse_in_capture(handle: *mut c_void) -> Status {
+    // SAFETY: passed on to the caller.
+    let stream = unsafe { stream(handle) };
+    let refused = stream.map(|stream| {
+        stream.with_capture(|capture| match capture {
+            Some(capture) => {
+                capture.is_invalid = true;
+                CAPTURE_UNSUPPORTED
+            }
+            None => SUCCESS,
+        })
+    });
+    refused.unwrap_or(SUCCESS)
 }
 
 /// The number of a stream, 0 for the default stream.
@@ -75,20 +98,22 @@ pub(crate) fn forbids_waiting() -> bool {
 ///
 /// # Safety
 /// The handle is null or a stream that is not destroyed.
-pub(crate) unsafe fn launch(handle: *mut c_void, launch: LaunchRecord) {
+pub(crate) unsafe fn launch(handle: *mut c_void, launch: LaunchRecord) -> Status {
     // SAFETY: passed on to the caller.
-    let captured = unsafe { stream(handle) }.map(|stream| {
-        stream.with_capture(|capture| match capture {
-            Some(capture) => {
-                capture.launches.push(launch.clone());
-                true
+    let captured = unsafe { stream(handle) }.and_then(|stream| {
+        stream.with_capture(|capture| {
+            let capture = capture.as_mut()?;
+            if capture.is_invalid {
+                return Some(CAPTURE_INVALIDATED);
             }
-            None => false,
+            capture.launches.push(launch.clone());
+            Some(SUCCESS)
         })
     });
-    if captured != Some(true) {
+    captured.unwrap_or_else(|| {
         record::add(launch);
-    }
+        SUCCESS
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -112,26 +137,16 @@ pub(crate) unsafe extern "C" fn cuStreamDestroy_v2(handle: *mut c_void) -> Statu
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamSynchronize(handle: *mut c_void) -> Status {
     // SAFETY: `cuda.h`'s contract.
-    let is_capturing =
-        unsafe { stream(handle) }.map(|stream| stream.with_capture(|capture| capture.is_some()));
-    match is_capturing {
-        Some(true) => CAPTURE_UNSUPPORTED,
-        _ => SUCCESS,
-    }
+    unsafe { refuse_in_capture(handle) }
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetId(handle: *mut c_void, out: *mut u64) -> Status {
     // SAFETY: `cuda.h`'s contract.
-    let is_capturing =
-        unsafe { stream(handle) }.map(|stream| stream.with_capture(|capture| capture.is_some()));
-    if is_capturing == Some(true) {
-        // The driver 580 of an H200 refuses it too.
-        return CAPTURE_UNSUPPORTED;
+    unsafe {
+        *out = number(handle);
+        refuse_in_capture(handle)
     }
-    // SAFETY: `cuda.h`'s contract.
-    unsafe { *out = number(handle) };
-    SUCCESS
 }
 
 #[unsafe(no_mangle)]
@@ -144,11 +159,16 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v2(
     _count: *mut usize,
 ) -> Status {
     // SAFETY: `cuda.h`'s contract.
-    let capture = unsafe { stream(handle) }
-        .and_then(|stream| stream.with_capture(|capture| capture.as_ref().map(|capture| capture.number)));
+    let (told, capture) = unsafe { stream(handle) }.map_or((CAPTURE_STATUS_NONE, None), |stream| {
+        stream.with_capture(|capture| match capture {
+            None => (CAPTURE_STATUS_NONE, None),
+            Some(capture) if capture.is_invalid => (CAPTURE_STATUS_INVALIDATED, None),
+            Some(capture) => (CAPTURE_STATUS_ACTIVE, Some(capture.number)),
+        })
+    });
     // SAFETY: `cuda.h`'s contract; the number may be left out.
     unsafe {
-        *status = c_int::from(capture.is_some());
+        *status = told;
         if let (Some(capture), false) = (capture, number.is_null()) {
             *number = capture;
         }
@@ -173,6 +193,7 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCapture_v2(handle: *mut c_void, _mo
         *capture = Some(Capture {
             number: CAPTURES.fetch_add(1, Ordering::Relaxed),
             launches: Vec::new(),
+            is_invalid: false,
         });
     });
     CAPTURES_OF_THREAD.set(CAPTURES_OF_THREAD.get() + 1);
@@ -187,9 +208,13 @@ pub(crate) unsafe extern "C" fn cuStreamEndCapture(handle: *mut c_void, out: *mu
         return INVALID_VALUE;
     };
     CAPTURES_OF_THREAD.set(CAPTURES_OF_THREAD.get() - 1);
+    let (status, graph) = match capture.is_invalid {
+        true => (CAPTURE_INVALIDATED, ptr::null_mut()),
+        false => (SUCCESS, graph(capture.launches)),
+    };
     // SAFETY: `cuda.h`'s contract.
-    unsafe { *out = graph(capture.launches) };
-    SUCCESS
+    unsafe { *out = graph };
+    status
 }
 
 #[unsafe(no_mangle)]
@@ -207,6 +232,7 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiateWithFlags(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphLaunch(graph: *mut c_void, stream: *mut c_void) -> Status {
+    during::begin("cuGraphLaunch");
     // SAFETY: the instance came from `cuGraphInstantiateWithFlags`.
     let launches = unsafe { &*graph.cast::<Vec<LaunchRecord>>() };
     // SAFETY: `cuda.h`'s contract.

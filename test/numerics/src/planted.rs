@@ -8,6 +8,7 @@ use norma_oracle::Fill;
 use crate::case::{Case, Op, Schedule};
 use crate::check;
 use crate::source::named::Call;
+use crate::source::scalar_signatures;
 use crate::table::plain;
 use crate::trial::Trial;
 
@@ -64,7 +65,7 @@ fn an_identity_of_a_maximum_that_is_not_below_all_numbers() {
 #[test]
 fn ties_of_bf16_that_go_away_from_zero() {
     let op = ScalarOp::TruncF;
-    let signatures = op.row().signatures();
+    let signatures = scalar_signatures(op);
     let narrows = |(operands, result): &(Vec<Element>, Element)| operands[..] == [F32] && *result == BF16;
     let signature = signatures.iter().position(narrows).unwrap();
     let mut case = case(Op::Scalar { op, signature }, F32, 100, Fill::Exact);

@@ -13,7 +13,7 @@ pub mod selected;
 use std::fmt::Write;
 
 use norma_bundle::Element;
-pub use scalar::memory as scalar_memory;
+pub use scalar::{memory as scalar_memory, signatures as scalar_signatures};
 
 use crate::case::{Layout, Op, Program};
 

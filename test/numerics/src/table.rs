@@ -34,7 +34,7 @@ use norma_bundle::scalar_op::TABLE;
 use norma_oracle::Fill;
 
 use crate::case::{Case, Layout, Op, Program, Run};
-use crate::source::scalar_memory;
+use crate::source::{scalar_memory, scalar_signatures};
 
 /// Row lengths at the edges of a vector, a warp and a register tile, and lengths from real models.
 pub const EDGES: [i64; 10] = [1, 2, 7, 31, 33, 769, 1000, 4095, 4096, 5120];
@@ -390,7 +390,7 @@ fn scalars(cases: &mut Vec<Case>, long: bool) {
         false => &[Fill::Normal, Fill::Large, Fill::Special, Fill::Exact],
     };
     for row in TABLE {
-        for (signature, (operands, result)) in row.signatures().into_iter().enumerate() {
+        for (signature, (operands, result)) in scalar_signatures(row.op).into_iter().enumerate() {
             // The bits of -1 are the poison that outputs are filled with beforehand; no other float here has them.
             let is_pattern =
                 |fill: &&Fill| row.op == ScalarOp::Bitcast && result.is_float() && **fill == Fill::Exact;

@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use norma_bundle::{Element, ScalarOp};
+use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I1, I8, I32, I64};
+use norma_bundle::ScalarOp;
+use norma_bundle::scalar_op::Form;
 
 use super::{FUNCTION, kept, tensor, whole};
 use crate::case::Program;
@@ -16,10 +18,29 @@ pub fn memory(element: Element) -> Element {
     }
 }
 
+/// The types of results. A position among an op's signatures, which cases name, depends on their order.
+const RESULTS: [Element; 10] = [F8E4M3FN, F8E5M2, F16, BF16, F32, F64, I1, I8, I32, I64];
+
+/// All combinations of types that an op accepts: the operands' types and the result's.
+pub fn signatures(op: ScalarOp) -> Vec<(Vec<Element>, Element)> {
+    let row = op.row();
+    let mut found = Vec::new();
+    for operand in row.types {
+        let operands = match row.form {
+            Form::Select => vec![I1, *operand, *operand],
+            _ => vec![*operand; row.operand_count()],
+        };
+        let results = RESULTS
+            .into_iter()
+            .filter(|result| row.accepts(&operands, *result));
+        found.extend(results.map(|result| (operands.clone(), result)));
+    }
+    found
+}
+
 /// The program as a module.
 pub fn text(program: &Program, op: ScalarOp, signature: usize) -> String {
-    let row = op.row();
-    let Some((operands, result)) = row.signatures().into_iter().nth(signature) else {
+    let Some((operands, result)) = signatures(op).into_iter().nth(signature) else {
         return String::new();
     };
     // The last operand is `x`: the first operand of a select is a boolean.
@@ -139,5 +160,23 @@ fn application(op: ScalarOp, names: &[String], operands: &[Element], result: Ele
             vec![format!("%value = {name} {list} : {from} to {to}")]
         }
         _ => vec![format!("%value = {name} {list} : {to}")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_bundle::scalar_op::TABLE;
+
+    use super::*;
+
+    #[test]
+    fn every_op_has_a_choice_of_types() {
+        for row in TABLE {
+            let signatures = signatures(row.op);
+            for (operands, result) in &signatures {
+                assert!(row.accepts(operands, *result), "{}", row.name);
+            }
+            assert!(signatures.len() >= 3, "{}", row.name);
+        }
     }
 }
