@@ -32,7 +32,7 @@ if(NOT TARGET Norma::runtime)
   add_library(Norma::runtime SHARED IMPORTED)
   set_target_properties(Norma::runtime PROPERTIES
     IMPORTED_LOCATION "${NORMA_RUNTIME}"
-    IMPORTED_NO_SONAME TRUE
+    IMPORTED_SONAME libnorma_runtime.so
     INTERFACE_INCLUDE_DIRECTORIES "${NORMA_INCLUDE}")
 endif()
 if(NORMA_RUNTIME_STATIC AND NOT TARGET Norma::runtime_static)
@@ -44,58 +44,135 @@ if(NORMA_RUNTIME_STATIC AND NOT TARGET Norma::runtime_static)
     INTERFACE_LINK_LIBRARIES "gcc_s;pthread;dl;m")
 endif()
 
-# norma_add_kernels(TARGET FILE.mlir... [TARGETS sm_90a...] [OPTIONS OPTION...] [STATIC])
+# norma_add_kernels(TARGET FILE.mlir... [TARGETS sm_90a...] [OPTIONS OPTION...] [VISIBILITY hidden|default] [STATIC])
 #
-# Compiles the functions of each FILE.mlir into the program or library TARGET, for each of TARGETS (by default sm_90a), and
-# links the runtime; with STATIC, as a static library. Sources of TARGET include "FILE.h", which declares a function for each,
-# or "FILE.hpp" in C++:
+# Compiles the functions of each FILE.mlir into TARGET, an executable or a library of this directory, for each of TARGETS (by default
+# sm_90a), and links the runtime; with STATIC, as a static library. Sources of TARGET include "FILE.h", which declares a function for
+# each, or "FILE.hpp" in C++:
 #
 #   find_package(Norma REQUIRED)
 #   add_executable(my_app main.cpp)
 #   norma_add_kernels(my_app rms_norm.mlir TARGETS sm_90a sm_100a)
+#
+# Only what is linked into the same executable or shared library calls the functions, unless VISIBILITY is `default`, with which a shared
+# library exports them. What links a static library, or a shared one that exports them, includes the headers as well. A library may
+# consist of kernels alone. OBJECT and INTERFACE libraries have no kernels: those that link them do not get their objects.
 function(norma_add_kernels target)
-  cmake_parse_arguments(ARG "STATIC" "" "TARGETS;OPTIONS" ${ARGN})
-  if(NOT TARGET ${target})
-    message(FATAL_ERROR "norma_add_kernels(${target}): there is no such target")
-  endif()
+  cmake_parse_arguments(ARG "STATIC" "VISIBILITY" "TARGETS;OPTIONS" ${ARGN})
+  set(caller "norma_add_kernels(${target})")
   if(NOT ARG_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "norma_add_kernels(${target}): expected sources")
+    message(FATAL_ERROR "${caller}: expected sources")
   endif()
+  if(NOT ARG_VISIBILITY)
+    set(ARG_VISIBILITY hidden)
+  endif()
+  if(NOT ARG_VISIBILITY MATCHES "^(hidden|default)$")
+    message(FATAL_ERROR "${caller}: expected VISIBILITY hidden or default, got ${ARG_VISIBILITY}")
+  endif()
+  _norma_check_target("${caller}" ${target})
+  get_target_property(type ${target} TYPE)
   _norma_targets(targets ${ARG_TARGETS})
-  # The project's own compiler compiles the objects; a C++ compiler also compiles C.
-  if(CMAKE_C_COMPILER)
-    set(compiler "${CMAKE_C_COMPILER}")
-  else()
-    set(compiler "${CMAKE_CXX_COMPILER}")
-  endif()
+  _norma_c_compiler(compiler "${caller}")
 
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/norma/${target}")
   file(MAKE_DIRECTORY "${folder}")
   set(stems)
   foreach(source IN LISTS ARG_UNPARSED_ARGUMENTS)
-    _norma_source(path "norma_add_kernels(${target})" "${source}")
-    get_filename_component(stem "${source}" NAME_WE)
+    _norma_source(path "${caller}" "${source}")
+    get_filename_component(stem "${source}" NAME_WLE)
     if(stem IN_LIST stems)
-      message(FATAL_ERROR "norma_add_kernels(${target}): two sources are called ${stem}")
+      message(FATAL_ERROR "${caller}: two sources are called ${stem}")
     endif()
     list(APPEND stems "${stem}")
     set(outputs "${folder}/${stem}.o" "${folder}/${stem}.h" "${folder}/${stem}.hpp")
     add_custom_command(
       OUTPUT ${outputs}
       COMMAND "${CMAKE_COMMAND}" -E env "CC=${compiler}" "${NORMA_NORMAC}" "${path}" --target "${targets}" ${ARG_OPTIONS}
-              --emit=object -o "${folder}/${stem}.o"
+              --emit=object --visibility ${ARG_VISIBILITY} -o "${folder}/${stem}.o"
       DEPENDS "${path}" "${NORMA_NORMAC}"
       COMMENT "Compiling ${stem} to GPU kernels"
       VERBATIM)
     set_source_files_properties("${folder}/${stem}.o" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     target_sources(${target} PRIVATE ${outputs})
   endforeach()
-  target_include_directories(${target} PRIVATE "${folder}")
-  if(ARG_STATIC)
-    target_link_libraries(${target} PRIVATE Norma::runtime_static)
-  else()
-    target_link_libraries(${target} PRIVATE Norma::runtime)
+
+  if(NOT type STREQUAL "EXECUTABLE")
+    _norma_add_language(${target} "${folder}")
   endif()
+  # The functions of a static library are in what links it. Those of a shared one are out of reach unless it exports them.
+  if(type STREQUAL "STATIC_LIBRARY" OR (type STREQUAL "SHARED_LIBRARY" AND ARG_VISIBILITY STREQUAL "default"))
+    set(scope PUBLIC)
+  else()
+    set(scope PRIVATE)
+  endif()
+  # The folder is searched for "FILE.h" and not for <FILE.h>, which may be a header of the system, such as math.h. nvcc passes the option
+  # on to its preprocessor.
+  set(quoted "-iquote${folder}")
+  target_compile_options(${target} ${scope}
+    "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:C,CXX,OBJC,OBJCXX>:${quoted}>>"
+    "$<BUILD_INTERFACE:$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:${quoted}>>"
+    "$<BUILD_INTERFACE:$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=${quoted}>>")
+  if(ARG_STATIC)
+    target_link_libraries(${target} ${scope} Norma::runtime_static)
+  else()
+    target_link_libraries(${target} ${scope} Norma::runtime)
+  endif()
+endfunction()
+
+# Refuses what no kernels can be compiled into. `caller` is named in the message.
+function(_norma_check_target caller target)
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "${caller}: there is no such target")
+  endif()
+  get_target_property(type ${target} TYPE)
+  get_target_property(imported ${target} IMPORTED)
+  get_target_property(aliased ${target} ALIASED_TARGET)
+  if(imported OR NOT type MATCHES "^(EXECUTABLE|STATIC_LIBRARY|SHARED_LIBRARY|MODULE_LIBRARY)$")
+    message(FATAL_ERROR "${caller}: expected an executable or a STATIC, SHARED or MODULE library of this project, got a target of type "
+                        "${type}")
+  endif()
+  if(aliased)
+    message(FATAL_ERROR "${caller}: expected the target itself, ${aliased}, got its alias")
+  endif()
+  get_target_property(directory ${target} SOURCE_DIR)
+  if(NOT directory STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+    message(FATAL_ERROR "${caller}: expected a target of this directory, because only its directory runs the commands that make its "
+                        "sources; got one of ${directory}")
+  endif()
+endfunction()
+
+# Adds a source without functions, which gives a library of kernels alone a language to be linked by.
+function(_norma_add_language target folder)
+  if(CMAKE_C_COMPILER)
+    set(source "${folder}/language.c")
+  else()
+    set(source "${folder}/language.cpp")
+  endif()
+  # A source that is written again would be compiled again.
+  if(NOT EXISTS "${source}")
+    file(WRITE "${source}" "/* Standard C has no source without a declaration. */\nextern int norma_kernels;\n")
+  endif()
+  target_sources(${target} PRIVATE "${source}")
+endfunction()
+
+# The value of CC with which normac compiles objects for what the project's own compiler compiles for; a C++ compiler also compiles C.
+function(_norma_c_compiler result caller)
+  if(CMAKE_C_COMPILER)
+    set(language C)
+  elseif(CMAKE_CXX_COMPILER)
+    set(language CXX)
+  else()
+    message(FATAL_ERROR "${caller}: expected a project with the language C or CXX")
+  endif()
+  set(compiler "${CMAKE_${language}_COMPILER}${CMAKE_${language}_COMPILER_ARG1}")
+  # A compiler of several targets, and one that finds the system's headers elsewhere.
+  if(CMAKE_${language}_COMPILER_TARGET AND CMAKE_${language}_COMPILE_OPTIONS_TARGET)
+    string(APPEND compiler " ${CMAKE_${language}_COMPILE_OPTIONS_TARGET}${CMAKE_${language}_COMPILER_TARGET}")
+  endif()
+  if(CMAKE_SYSROOT AND CMAKE_${language}_COMPILE_OPTIONS_SYSROOT)
+    string(APPEND compiler " ${CMAKE_${language}_COMPILE_OPTIONS_SYSROOT}${CMAKE_SYSROOT}")
+  endif()
+  set(${result} "${compiler}" PARENT_SCOPE)
 endfunction()
 
 # norma_add_bundles(NAME SOURCES FILE.mlir... [TARGETS sm_90a...] [OPTIONS OPTION...])
@@ -116,26 +193,31 @@ function(norma_add_bundles name)
     message(FATAL_ERROR "norma_add_bundles(${name}): unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
   endif()
   _norma_targets(targets ${ARG_TARGETS})
+  string(REPLACE "," ";" folders "${targets}")
+  list(LENGTH folders count)
 
   set(bundles)
   set(manifests)
   foreach(source IN LISTS ARG_SOURCES)
     _norma_source(path "norma_add_bundles(${name})" "${source}")
-    get_filename_component(stem "${source}" NAME_WE)
+    get_filename_component(stem "${source}" NAME_WLE)
     set(bundle "${CMAKE_CURRENT_BINARY_DIR}/${name}/${stem}")
     if(bundle IN_LIST bundles)
       message(FATAL_ERROR "norma_add_bundles(${name}): two sources are called ${stem}")
     endif()
-    # A bundle for several targets has a manifest in a folder for each; the stamp represents all of them.
+    # A bundle for several targets has a manifest in a folder for each.
+    set(outputs "${bundle}/manifest.json")
+    if(count GREATER 1)
+      list(TRANSFORM folders REPLACE "(.+)" "${bundle}/\\1/manifest.json" OUTPUT_VARIABLE outputs)
+    endif()
     add_custom_command(
-      OUTPUT "${bundle}.stamp"
+      OUTPUT ${outputs}
       COMMAND "${NORMA_NORMAC}" "${path}" --target "${targets}" ${ARG_OPTIONS} -o "${bundle}"
-      COMMAND "${CMAKE_COMMAND}" -E touch "${bundle}.stamp"
       DEPENDS "${path}" "${NORMA_NORMAC}"
       COMMENT "Compiling ${stem} to GPU kernels"
       VERBATIM)
     list(APPEND bundles "${bundle}")
-    list(APPEND manifests "${bundle}.stamp")
+    list(APPEND manifests ${outputs})
   endforeach()
 
   add_custom_target(${name} DEPENDS ${manifests})
@@ -152,12 +234,13 @@ function(_norma_source result caller source)
   set(${result} "${path}" PARENT_SCOPE)
 endfunction()
 
-# The value of --target for a list of targets.
+# The value of --target for a list of targets, each once.
 function(_norma_targets result)
   set(targets ${ARGN})
   if(NOT targets)
     set(targets sm_90a)
   endif()
+  list(REMOVE_DUPLICATES targets)
   list(JOIN targets "," joined)
   set(${result} "${joined}" PARENT_SCOPE)
 endfunction()

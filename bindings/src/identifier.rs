@@ -135,27 +135,66 @@ const RESERVED: &[&str] = &[
     "yield",
 ];
 
+/// Keywords of Rust, of every edition. They are names as `r#keyword`, but for [`NO_RAW`].
+const OF_RUST: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
+    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait",
+    "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Keywords of Rust that nothing can be named, in any way of writing them.
+const NO_RAW: [&str; 5] = ["Self", "_", "crate", "self", "super"];
+
 /// The beginning of the names of the runtime and of generated data.
 const RUNTIME_PREFIX: &str = "norma_";
 
+/// The beginning of the names of TVM-FFI, which an object declares.
+const TVM_FFI_PREFIX: &str = "TVMFFI";
+
 /// Why a name is not valid in all the languages; `None` if it is.
 pub(crate) fn fault(name: &str) -> Option<&'static str> {
-    let is_of_words = |character: char| character.is_ascii_alphanumeric() || character == '_';
-    let begins_with_digit = name.starts_with(|first: char| first.is_ascii_digit());
-    if name.is_empty() || begins_with_digit || !name.chars().all(is_of_words) {
-        Some("expected letters, digits and '_', and no digit first")
+    if let Some(reason) = fault_anywhere(name) {
+        Some(reason)
     } else if name.starts_with('_') {
         Some("names that begin with '_' are reserved for compilers")
-    } else if name.starts_with(RUNTIME_PREFIX) {
-        Some("names that begin with 'norma_' are reserved for the runtime")
-    } else if name == "main" {
-        Some("a program begins with this function")
+    } else if name.starts_with(TVM_FFI_PREFIX) {
+        Some("names that begin with 'TVMFFI' are reserved for TVM-FFI")
     } else if RESERVED.contains(&name) {
         Some("it is a keyword of C, C++ or Rust")
     } else if is_macro(name) {
         Some("it is a macro of C")
     } else {
         None
+    }
+}
+
+/// Why a name is not valid in Rust; `None` if it is one as it stands or as a raw identifier.
+pub(crate) fn rust_fault(name: &str) -> Option<&'static str> {
+    let names_nothing = NO_RAW.contains(&name);
+    fault_anywhere(name).or_else(|| names_nothing.then_some("it is a keyword of Rust that can name nothing"))
+}
+
+/// Why a name is valid in none of the languages.
+fn fault_anywhere(name: &str) -> Option<&'static str> {
+    let is_of_words = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let begins_with_digit = name.starts_with(|first: char| first.is_ascii_digit());
+    if name.is_empty() || begins_with_digit || !name.chars().all(is_of_words) {
+        Some("expected letters, digits and '_', and no digit first")
+    } else if name.starts_with(RUNTIME_PREFIX) {
+        Some("names that begin with 'norma_' are reserved for the runtime")
+    } else if name == "main" {
+        Some("a program begins with this function")
+    } else {
+        None
+    }
+}
+
+/// A name that Rust takes, as Rust's source has it: a raw identifier where it is a keyword.
+pub(crate) fn in_rust(name: &str) -> String {
+    match OF_RUST.contains(&name) {
+        true => format!("r#{name}"),
+        false => name.to_owned(),
     }
 }
 
@@ -207,6 +246,10 @@ mod tests {
                 "names that begin with 'norma_' are reserved for the runtime",
             ),
             (&["main"], "a program begins with this function"),
+            (
+                &["TVMFFIEnvGetStream", "TVMFFIObject"],
+                "names that begin with 'TVMFFI' are reserved for TVM-FFI",
+            ),
             (&["linux", "NULL", "INT32_MAX"], "it is a macro of C"),
         ] {
             for name in names {
@@ -220,7 +263,20 @@ mod tests {
 
     #[test]
     fn reserved_names_are_in_order() {
-        assert!(RESERVED.is_sorted());
+        assert!(RESERVED.is_sorted() && OF_RUST.is_sorted() && NO_RAW.is_sorted());
+    }
+
+    #[test]
+    fn keywords_are_raw_identifiers_in_rust() {
+        for (name, written) in [
+            ("fn", "r#fn"),
+            ("union", "union"),
+            ("new", "new"),
+            ("scale", "scale"),
+        ] {
+            assert_eq!(in_rust(name), written);
+        }
+        assert!(OF_RUST.iter().all(|keyword| RESERVED.contains(keyword)));
     }
 
     #[test]

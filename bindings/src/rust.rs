@@ -4,7 +4,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::c::embedded_name;
+use crate::identifier::in_rust;
 use crate::{Package, PackagedFunction};
+
+/// Before each function: names are those of the kernels' source, which has its own customs, and there are as many parameters as tensors.
+const ALLOWED: &str = "#[allow(non_snake_case, clippy::too_many_arguments)]";
 
 /// The Rust text of a package's functions. It includes their files as `<folder>/<function>/<path>` and uses the crate
 /// `norma_runtime`.
@@ -50,9 +54,10 @@ pub fn module(package: &Package, folder: &Path) -> String {
             text,
             "///\n/// # Errors\n/// The tensors are not what the kernels are made for, or what the driver says.\n\
              ///\n/// # Safety\n/// As for `norma_runtime::Function::launch`.\n\
-             pub unsafe fn {name}({}) -> Result<(), ::norma_runtime::Error> {{\n    \
+             {ALLOWED}\npub unsafe fn {}({}) -> Result<(), ::norma_runtime::Error> {{\n    \
              // SAFETY: passed on to the caller.\n    \
              unsafe {{ {embedded}.launch(&[{}], &[{}], stream) }}\n}}\n",
+            in_rust(name),
             parameters.join(", "),
             tensors.join(", "),
             scalars.collect::<Vec<_>>().join(", ")
@@ -63,7 +68,7 @@ pub fn module(package: &Package, folder: &Path) -> String {
              static {embedded}: ::norma_runtime::Embedded = ::norma_runtime::Embedded::new(\"{name}\", &[\n{entries}]);\n\
              \n/// Loads `{name}` on a device, so that its first launch there need not.\n\
              ///\n/// # Errors\n/// The bundle cannot be used, or what the driver says.\n\
-             #[allow(dead_code)]\n\
+             #[allow(dead_code, non_snake_case)]\n\
              pub fn {}(device: u32) -> Result<(), ::norma_runtime::Error> {{\n    \
              {embedded}.function()?.on(device).map(drop)\n}}\n",
             signature.load_name()
@@ -73,7 +78,7 @@ pub fn module(package: &Package, folder: &Path) -> String {
                 text,
                 "\n/// Lets `{name}` run on devices that no cubin fits, by PTX that the driver compiles; call this before the \
                  others.\n///\n/// # Errors\n/// `{name}` is in use.\n\
-                 #[allow(dead_code)]\n\
+                 #[allow(dead_code, non_snake_case)]\n\
                  pub fn {}() -> Result<(), ::norma_runtime::Error> {{\n    {embedded}.allow_ptx()\n}}\n",
                 signature.allow_ptx_name()
             );
@@ -85,11 +90,12 @@ pub fn module(package: &Package, folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Language;
     use crate::tests::{scale, scale_with_ptx};
 
     #[test]
     fn a_function_includes_its_files_and_passes_its_arguments_on() {
-        let package = Package::new(&[scale("sm_90a", |_| ())]).unwrap();
+        let package = Package::new(&[scale("sm_90a", |_| ())], Language::Rust).unwrap();
         let text = module(&package, Path::new("/out"));
         for part in [
             "/// - `x: f32 [m, 64], read`\n",
@@ -104,8 +110,24 @@ mod tests {
     }
 
     #[test]
+    fn a_keyword_names_a_function_as_a_raw_identifier() {
+        let bundle = scale("sm_90a", |manifest| manifest.functions[0].name = "fn".to_owned());
+        let text = module(
+            &Package::new(&[bundle], Language::Rust).unwrap(),
+            Path::new("/out"),
+        );
+        for part in [
+            "pub unsafe fn r#fn(",
+            "static norma_embedded_of_fn: ::norma_runtime::Embedded = ::norma_runtime::Embedded::new(\"fn\", &[\n",
+            "pub fn fn_load(",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
     fn ptx_is_allowed_by_a_function_of_its_own() {
-        let package = Package::new(&[scale_with_ptx("sm_80")]).unwrap();
+        let package = Package::new(&[scale_with_ptx("sm_80")], Language::Rust).unwrap();
         let text = module(&package, Path::new("/out"));
         let body = "pub fn scale_allow_ptx() -> Result<(), ::norma_runtime::Error> {\n    norma_embedded_of_scale.allow_ptx()\n}\n";
         assert!(text.contains(body), "{text}");

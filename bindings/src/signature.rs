@@ -1,10 +1,9 @@
 //! The parameters of a function, with names that are valid in the languages.
 
-use norma_bundle::manifest::{Function, Tensor};
+use norma_bundle::manifest::{Function, ScalarType, ScalarValue, Tensor};
 
-use crate::PackageError;
-use crate::c_library::header_of;
-use crate::identifier::{fault, name_like};
+use crate::identifier::name_like;
+use crate::{Language, PackageError};
 
 /// A function's signature, as its callers see it.
 #[derive(Clone, Debug)]
@@ -34,36 +33,24 @@ pub(crate) struct ScalarParameter {
     pub(crate) name: String,
     /// Whether it is a float; otherwise it is an integer.
     pub(crate) is_float: bool,
+    /// The value that the source of the function gives for calls that set none, as the languages write it; `None` for one that they have
+    /// no literal of.
+    pub(crate) default: Option<String>,
 }
 
 /// Names in the generated functions that no parameter may have: a parameter that they add, a type in their signatures, and
 /// Rust's static. Other names of the code begin with `norma_`, which no name from a bundle does.
 const USED: [&str; 3] = ["stream", "int64_t", "FUNCTION"];
-/// The names that `norma/runtime.hpp` declares in the namespace of the generated C++ functions.
-const OF_RUNTIME: [&str; 5] = ["check", "dtype", "error", "function", "tensor"];
-/// The namespaces of the generated C++ code, beside which there can be no function of their names.
-const NAMESPACES: [&str; 2] = ["norma", "std"];
 
 impl Signature {
-    /// Reads a function's signature.
+    /// Reads a function's signature, for callers in a language.
     ///
     /// # Errors
-    /// Its name is not valid in the languages, or one of the runtime's or of C's library.
-    pub(crate) fn of(function: &Function) -> Result<Self, PackageError> {
-        let name = || function.name.clone();
-        if let Some(reason) = fault(&function.name) {
-            return Err(PackageError::Name { name: name(), reason });
-        }
-        if NAMESPACES.contains(&function.name.as_str()) {
-            return Err(PackageError::Namespace { name: name() });
-        }
-        let of_runtime = OF_RUNTIME.contains(&function.name.as_str());
-        let of_runtime = of_runtime.then_some("norma/runtime.hpp");
-        if let Some(header) = of_runtime.or_else(|| header_of(&function.name)) {
-            return Err(PackageError::Declared { name: name(), header });
-        }
+    /// As [`Language::check`].
+    pub(crate) fn of(function: &Function, language: Language) -> Result<Self, PackageError> {
+        language.check(&function.name)?;
         let used = USED.map(str::to_owned);
-        let mut taken = [used.as_slice(), &[name()]].concat();
+        let mut taken = [used.as_slice(), std::slice::from_ref(&function.name)].concat();
         let mut name = |name: &str| {
             let name = name_like(name, &taken);
             taken.push(name.clone());
@@ -81,9 +68,10 @@ impl Signature {
             });
         }
         let scalars = function.named_scalars().into_iter();
-        let scalars = scalars.map(|(scalar, kind, _)| ScalarParameter {
+        let scalars = scalars.map(|(scalar, kind, value)| ScalarParameter {
             name: name(scalar),
             is_float: kind.is_float(),
+            default: literal(value, kind),
         });
         let scalars = scalars.collect();
         Ok(Signature {
@@ -124,10 +112,33 @@ impl Signature {
         let tensors = self.tensors.iter().map(|tensor| tensor.description.clone());
         let scalars = self.scalars.iter().map(|scalar| {
             let kind = if scalar.is_float { "a float" } else { "an integer" };
-            format!("{}: {kind}", scalar.name)
+            let default = scalar.default.as_ref();
+            let default = default.map_or_else(String::new, |default| format!(", {default} in the source"));
+            format!("{}: {kind}{default}", scalar.name)
         });
         tensors.chain(scalars)
     }
+}
+
+/// A number as C, C++ and Rust all write it. They have no literals of infinities and NaN, and C none of the least integer.
+fn literal(value: &ScalarValue, kind: ScalarType) -> Option<String> {
+    let number = match value {
+        ScalarValue::Float(number) => number.as_f64(),
+        ScalarValue::Expression(expression) => {
+            let integer = expression.as_integer()?;
+            if !kind.is_float() {
+                return (integer != i64::MIN).then(|| integer.to_string());
+            }
+            integer as f64
+        }
+    };
+    // Debug formatting has a point or an exponent, without which the number would be an integer, and as many digits as tell it from others
+    // of its type.
+    let text = match kind {
+        ScalarType::F64 => format!("{number:?}"),
+        _ => format!("{:?}", number as f32),
+    };
+    number.is_finite().then_some(text)
 }
 
 fn describe(name: &str, tensor: &Tensor, is_output: bool) -> String {
@@ -138,6 +149,8 @@ fn describe(name: &str, tensor: &Tensor, is_output: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use norma_bundle::program::Number;
+
     use super::*;
     use crate::tests::scale;
 
@@ -148,7 +161,7 @@ mod tests {
             function.inputs[0].name = "stream".to_owned();
             function.outputs[0].name = "stream_".to_owned();
         });
-        let signature = Signature::of(&bundle.manifest.functions[0]).unwrap();
+        let signature = Signature::of(&bundle.manifest.functions[0], Language::C).unwrap();
         let names: Vec<&str> = signature
             .tensors
             .iter()
@@ -160,60 +173,27 @@ mod tests {
             [
                 "stream_: f32 [m, 64], read",
                 "stream__: f32 [m], written",
-                "s: a float"
+                "s: a float, 2.0 in the source"
             ]
         );
     }
 
-    /// In the header, declarations of the namespace begin in the first column.
     #[test]
-    fn names_of_the_runtimes_namespace_are_refused() {
-        let text = include_str!("../../runtime/include/norma/runtime.hpp");
-        let (_, inside) = text.split_once("namespace norma {").unwrap();
-        let declared = inside.lines().filter_map(|line| {
-            let mut words = line.split(['(', ' ']);
-            match words.next()? {
-                "class" | "struct" | "namespace" | "using" => words.next(),
-                "inline" => words.nth(1),
-                _ => None,
-            }
-        });
-        let declared: Vec<&str> = declared.collect();
-        let mut sorted = declared.clone();
-        sorted.sort_unstable();
-        assert_eq!(sorted, OF_RUNTIME);
-        for name in declared {
-            let bundle = scale("sm_90a", |manifest| manifest.functions[0].name = name.to_owned());
-            let error = Signature::of(&bundle.manifest.functions[0])
-                .unwrap_err()
-                .to_string();
-            assert_eq!(
-                error,
-                format!("function '{name}' has a name that norma/runtime.hpp declares")
-            );
-        }
-    }
-
-    #[test]
-    fn a_function_needs_a_name_that_the_languages_take() {
-        for (name, message) in [
-            (
-                "rms-norm",
-                "function 'rms-norm' has no name that C takes: expected letters, digits and '_', and no digit first",
-            ),
-            (
-                "linux",
-                "function 'linux' has no name that C takes: it is a macro of C",
-            ),
-            ("std", "function 'std' has the name of a namespace of C++"),
-            ("norma", "function 'norma' has the name of a namespace of C++"),
-            ("exp", "function 'exp' has a name that math.h declares"),
-            ("free", "function 'free' has a name that stdlib.h declares"),
-        ] {
-            let bundle = scale("sm_90a", |manifest| manifest.functions[0].name = name.to_owned());
-            let error = Signature::of(&bundle.manifest.functions[0]).unwrap_err();
-            assert_eq!(error.to_string(), message);
-        }
+    fn a_number_is_written_as_the_languages_write_it() {
+        let float = |value: f64, kind| literal(&ScalarValue::Float(Number::Float(value)), kind);
+        let integer = |value: i64, kind| literal(&ScalarValue::Expression(value.into()), kind);
+        assert_eq!(
+            float(f64::from(1e-5_f32), ScalarType::F32).as_deref(),
+            Some("1e-5")
+        );
+        assert_eq!(
+            float(1.0 / 3.0, ScalarType::F64).as_deref(),
+            Some("0.3333333333333333")
+        );
+        assert_eq!(float(f64::INFINITY, ScalarType::F32), None);
+        assert_eq!(integer(2, ScalarType::F32).as_deref(), Some("2.0"));
+        assert_eq!(integer(-2, ScalarType::I64).as_deref(), Some("-2"));
+        assert_eq!(integer(i64::MIN, ScalarType::I64), None);
     }
 
     #[test]
@@ -222,7 +202,7 @@ mod tests {
             manifest.functions[0].inputs[0].name = "exp".to_owned();
             manifest.functions[0].outputs[0].name = "std".to_owned();
         });
-        let signature = Signature::of(&bundle.manifest.functions[0]).unwrap();
+        let signature = Signature::of(&bundle.manifest.functions[0], Language::C).unwrap();
         let names = signature.tensors.iter().map(|tensor| tensor.name.as_str());
         assert_eq!(names.collect::<Vec<_>>(), ["exp", "std"]);
     }

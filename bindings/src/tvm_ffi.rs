@@ -8,7 +8,8 @@
 
 use std::fmt::Write;
 
-use crate::c::embedded_name;
+use crate::Visibility;
+use crate::c::{attribute, embedded_name};
 use crate::signature::Signature;
 
 /// The declarations from `tvm/ffi/c_api.h` and `tvm/ffi/extra/c_env_api.h` that the functions use, and the conversions of
@@ -107,10 +108,11 @@ pub(crate) fn add_entry(text: &mut String, signature: &Signature) {
     // Writing to a string cannot fail. An array has at least one element.
     let _ = write!(
         text,
-        "\n{prototype};\n{prototype} {{\n  \
+        "\n{}{prototype};\n{prototype} {{\n  \
          const norma_tensor *tensors[{}];\n  norma_scalar scalars[{}];\n  (void)handle;\n  (void)result;\n  \
          return norma_tvm_call(&{embedded}, arguments, count, tensors, {tensors}, scalars, {scalars},\n                        \
          \"expected {name}({})\");\n}}\n",
+        attribute(Visibility::Default),
         tensors.max(1),
         scalars.max(1),
         parameters.join(", ")

@@ -6,12 +6,16 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use norma_bindings::{Package, TargetBundle, cpp_header, header, source};
+use norma_bindings::{Language, Package, TargetBundle, Visibility, cpp_header, header, rust_module, source};
 use norma_bundle::Manifest;
 use norma_bundle::manifest::{Argument, Function};
 
 /// The functions of a bundle: variations of `scale`, named as given, whose tensors x and y and scalar s are renamed.
 fn package(functions: &[(&str, [&str; 3])]) -> Package {
+    package_for(Language::C, functions)
+}
+
+fn package_for(language: Language, functions: &[(&str, [&str; 3])]) -> Package {
     let text = include_str!("../../bundle/testdata/scale.json");
     let mut manifest: Manifest = serde_json::from_str(text).unwrap();
     let mut scale = manifest.functions.remove(0);
@@ -27,7 +31,7 @@ fn package(functions: &[(&str, [&str; 3])]) -> Package {
         cubins,
         ptx,
     };
-    Package::new(&[bundle]).unwrap()
+    Package::new(&[bundle], language).unwrap()
 }
 
 fn renamed(scale: &Function, name: &str, [x, y, s]: &[&str; 3]) -> Function {
@@ -46,11 +50,19 @@ fn renamed(scale: &Function, name: &str, [x, y, s]: &[&str; 3]) -> Function {
     function
 }
 
-fn compile(compiler: &str, standard: &str, file: &Path) {
+/// A compiler that finds the runtime's headers, and takes each warning for an error.
+fn compiler(name: &str, standard: &str) -> Command {
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/include");
-    let output = Command::new(compiler)
-        .args([standard, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"])
-        .arg(runtime)
+    let mut command = Command::new(name);
+    command
+        .args([standard, "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(runtime);
+    command
+}
+
+fn compile(name: &str, standard: &str, file: &Path) {
+    let output = compiler(name, standard)
+        .arg("-fsyntax-only")
         .arg(file)
         .output()
         .unwrap();
@@ -68,7 +80,10 @@ fn assert_compiles(package: &Package) {
         fs::write(&path, text).unwrap();
         path
     };
-    compile("cc", "-std=c11", &write("kernels.c", &source(package)));
+    for visibility in Visibility::ALL {
+        let text = source(package, visibility);
+        compile("cc", "-std=c11", &write("kernels.c", &text));
+    }
     write("kernels.h", &header(package));
     let hpp = cpp_header(package, "kernels.h");
     write("kernels.hpp", &hpp);
@@ -77,6 +92,67 @@ fn assert_compiles(package: &Package) {
         "-std=c++17",
         &write("main.cpp", "#include \"kernels.hpp\"\n"),
     );
+}
+
+/// What the generated Rust uses of the runtime.
+const RUNTIME_IN_RUST: &str = "\
+pub struct Tensor<'t>(pub &'t ());
+pub struct StreamHandle;
+pub struct Error;
+pub enum Scalar { Float(f64), Integer(i64) }
+pub struct Embedded;
+pub struct Function;
+impl Embedded {
+    pub const fn new(_: &'static str, _: &'static [(&'static str, &'static [u8])]) -> Self { Embedded }
+    pub unsafe fn launch(&self, _: &[&Tensor<'_>], _: &[Scalar], _: StreamHandle) -> Result<(), Error> { Ok(()) }
+    pub fn function(&self) -> Result<Function, Error> { Ok(Function) }
+    pub fn allow_ptx(&self) -> Result<(), Error> { Ok(()) }
+}
+impl Function {
+    pub fn on(&self, _: u32) -> Result<(), Error> { Ok(()) }
+}
+";
+
+#[test]
+fn rust_has_nothing_to_warn_of_whatever_the_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = package_for(
+        Language::Rust,
+        &[
+            ("RMSNorm", ["X", "camelCase", "Eps"]),
+            ("fn", ["x", "fn", "self"]),
+            ("exp", ["x", "y", "s"]),
+        ],
+    );
+    for (function, path, bytes) in package.files() {
+        let file = folder.path().join(function).join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, bytes).unwrap();
+    }
+    let compile = |name: &str, text: &str, options: &[&str]| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        let mut rustc = Command::new("rustc");
+        rustc
+            .args([
+                "--edition=2024",
+                "--crate-type=lib",
+                "--emit=metadata",
+                "-Dwarnings",
+            ])
+            .args(options)
+            .arg(name)
+            .current_dir(folder.path());
+        let output = rustc.output().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    compile("norma_runtime.rs", RUNTIME_IN_RUST, &[]);
+    let kernels = rust_module(&package, folder.path());
+    compile("kernels.rs", &kernels, &["-L.", "--extern=norma_runtime"]);
 }
 
 #[test]
@@ -108,6 +184,33 @@ fn headers_of_the_same_name_in_different_folders_are_included_beside_each_other(
                 void call() {\n  norma::load_one(0);\n  norma::load_two(0);\n}\n";
     fs::write(&path, call).unwrap();
     compile("c++", "-std=c++17", &path);
+}
+
+#[test]
+fn modules_do_not_share_their_functions() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = package(&[("f", ["x", "y", "s"])]);
+    fs::write(folder.path().join("kernels.h"), header(&package)).unwrap();
+    let call = "\nvoid call(const norma_tensor &x, const norma_tensor &y) { norma::f(x, y); }\n";
+    let path = folder.path().join("main.cpp");
+    fs::write(&path, cpp_header(&package, "kernels.h") + call).unwrap();
+    let object = folder.path().join("main.o");
+    let compiled = compiler("c++", "-std=c++17")
+        .args(["-O0", "-fPIC", "-c"])
+        .arg(&path)
+        .arg("-o")
+        .arg(&object)
+        .status();
+    assert!(compiled.unwrap().success());
+    let printed = Command::new("readelf")
+        .args(["--syms", "--wide"])
+        .arg(&object)
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    let mut functions = printed.lines().filter(|line| line.contains(" FUNC "));
+    let inline = functions.find(|line| line.contains("5norma1f")).unwrap();
+    assert!(inline.contains("HIDDEN"), "{inline}");
 }
 
 #[test]

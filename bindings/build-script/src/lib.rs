@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
-use norma_bindings::{Package, PackageError, TargetBundle, rust_module};
+use norma_bindings::{Language, Package, PackageError, TargetBundle, rust_module};
 use norma_bundle::Manifest;
 use norma_bundle::manifest::{ManifestError, directory_for};
 use thiserror::Error;
@@ -23,6 +23,19 @@ const NORMAC: &str = "NORMA_NORMAC";
 /// The variable that holds the path of an assembler for `normac`.
 const PTXAS: &str = "NORMA_PTXAS";
 
+/// Options of `normac` that say what this crate says, and what to do in their place.
+const SAID: [(&str, &str); 6] = [
+    ("--target", "name targets by `target`"),
+    ("--output", "what is compiled goes to OUT_DIR"),
+    ("--emit", "what is compiled becomes functions to include"),
+    ("--candidates", "run normac for a comparison of schedules"),
+    ("--catalog", "call `compile` for each file"),
+    ("--json", "cargo reads what a build script prints"),
+];
+
+/// The short form of `--output`, which its value may follow in the same word.
+const SHORT_OUTPUT: &str = "-o";
+
 /// Why kernels could not be compiled. It is shown as its message in either format, because Rust prints by `Debug` what the `main` of a build
 /// script returns.
 #[derive(Error)]
@@ -30,6 +43,14 @@ pub enum Error {
     /// A variable that cargo sets for build scripts is missing.
     #[error("expected the variable {0}, which cargo sets for build scripts")]
     Environment(&'static str),
+    /// An option says what is not for a build script to say.
+    #[error("expected an option of the compilation alone, got '{option}': {instead}")]
+    Option {
+        /// The option.
+        option: String,
+        /// What to do in its place.
+        instead: &'static str,
+    },
     /// The compiler cannot be run.
     #[error("cannot run '{}': {source}; set NORMA_NORMAC to the path of normac", program.display())]
     Start {
@@ -53,8 +74,13 @@ pub enum Error {
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     /// The functions cannot be expressed in Rust.
-    #[error(transparent)]
-    Package(#[from] PackageError),
+    #[error("'{}': {why}", path.display())]
+    Package {
+        /// The file that has them.
+        path: PathBuf,
+        /// Which one, and why.
+        why: PackageError,
+    },
 }
 
 impl fmt::Debug for Error {
@@ -85,7 +111,7 @@ impl Kernels {
         self
     }
 
-    /// Passes an option to `normac`.
+    /// Passes an option to `normac`. Those are refused that say for what, to where or to what it compiles, as this crate says.
     #[must_use]
     pub fn option(mut self, option: impl Into<OsString>) -> Self {
         self.options.push(option.into());
@@ -93,8 +119,9 @@ impl Kernels {
     }
 
     /// Compiles the functions of a file, whose path is relative to the crate's folder, and writes them to
-    /// `OUT_DIR/<stem>.rs`. `normac` is the program that `NORMA_NORMAC` names, or else the one on PATH. Cargo runs the build script again
-    /// when the file, the program or a variable that decides on it changes.
+    /// `OUT_DIR/<stem>.rs`. `normac` is the program that `NORMA_NORMAC` names, in which a relative path begins in the crate's folder too,
+    /// or else, where it is empty or not set, the one on PATH. Cargo runs the build script again when the file, the program or a variable
+    /// that decides on it changes.
     ///
     /// # Errors
     /// See [`Error`].
@@ -105,7 +132,7 @@ impl Kernels {
         println!("cargo::rerun-if-env-changed={PTXAS}");
         let out = env::var_os("OUT_DIR").map(PathBuf::from);
         let out = out.ok_or(Error::Environment("OUT_DIR"))?;
-        let normac = PathBuf::from(env::var_os(NORMAC).unwrap_or_else(|| "normac".into()));
+        let normac = program(env::var_os(NORMAC));
         let searched = env::var_os("PATH").unwrap_or_default();
         if let Some(program) = found(&normac, env::split_paths(&searched)) {
             println!("cargo::rerun-if-changed={}", program.display());
@@ -113,7 +140,21 @@ impl Kernels {
         self.compile_to(source, &out, &normac)
     }
 
+    /// Refuses options that say what this crate says.
+    fn check_options(&self) -> Result<(), Error> {
+        let said = self.options.iter().find_map(|option| {
+            let option = option.to_string_lossy();
+            let instead = already_said(&option)?;
+            Some(Error::Option {
+                option: option.into_owned(),
+                instead,
+            })
+        });
+        said.map_or(Ok(()), Err)
+    }
+
     fn compile_to(&self, source: &Path, out: &Path, normac: &Path) -> Result<(), Error> {
+        self.check_options()?;
         let stem = source.file_stem().unwrap_or_default();
         let folder = out.join(stem);
         let bundle = folder.join("bundle");
@@ -139,7 +180,11 @@ impl Kernels {
                 .collect(),
         };
         let bundles = folders.iter().map(|folder| read(folder));
-        let package = Package::new(&bundles.collect::<Result<Vec<_>, _>>()?)?;
+        let bundles = bundles.collect::<Result<Vec<_>, _>>()?;
+        let package = Package::new(&bundles, Language::Rust).map_err(|why| Error::Package {
+            path: source.to_owned(),
+            why,
+        })?;
         let files = folder.join("files");
         for (function, path, bytes) in package.files() {
             let file = files.join(function).join(path);
@@ -149,6 +194,26 @@ impl Kernels {
         }
         let text = out.join(stem).with_added_extension("rs");
         fs::write(&text, rust_module(&package, &files)).map_err(at(&text))
+    }
+}
+
+/// What to do in the place of an option that says what this crate says.
+fn already_said(option: &str) -> Option<&'static str> {
+    let name = match option.starts_with(SHORT_OUTPUT) {
+        true => "--output",
+        false => option.split('=').next().unwrap_or_default(),
+    };
+    let said = SAID.iter().find(|(said, _)| *said == name);
+    said.map(|(_, instead)| *instead)
+}
+
+/// The compiler that the value of [`NORMAC`] names. A relative path becomes absolute, so that a message says where it was looked for.
+fn program(named: Option<OsString>) -> PathBuf {
+    let named = named.filter(|named| !named.is_empty());
+    let named = PathBuf::from(named.unwrap_or_else(|| OsStr::new("normac").to_owned()));
+    match named.components().count() {
+        1 => named,
+        _ => path::absolute(&named).unwrap_or(named),
     }
 }
 
@@ -245,6 +310,56 @@ mod tests {
         assert_eq!(
             found(Path::new("/opt/normac"), folders()),
             Some("/opt/normac".into())
+        );
+    }
+
+    #[test]
+    fn a_relative_path_of_the_compiler_is_told_whole_and_an_empty_one_is_none() {
+        assert_eq!(program(None), Path::new("normac"));
+        assert_eq!(program(Some("".into())), Path::new("normac"));
+        assert_eq!(program(Some("other".into())), Path::new("other"));
+        let here = env::current_dir().unwrap();
+        assert_eq!(program(Some("built/normac".into())), here.join("built/normac"));
+    }
+
+    #[test]
+    fn options_that_the_crate_gives_itself_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (option, instead) in [
+            ("--target=sm_80", "name targets by `target`"),
+            ("--target", "name targets by `target`"),
+            ("-o", "what is compiled goes to OUT_DIR"),
+            ("-oelsewhere", "what is compiled goes to OUT_DIR"),
+            ("--output=elsewhere", "what is compiled goes to OUT_DIR"),
+            ("--emit=object", "what is compiled becomes functions to include"),
+        ] {
+            let kernels = Kernels::new().option("--by-size").option(option);
+            let compiled = kernels.compile_to(Path::new("scale.mlir"), folder.path(), Path::new("none"));
+            assert_eq!(
+                compiled.unwrap_err().to_string(),
+                format!("expected an option of the compilation alone, got '{option}': {instead}")
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_that_rust_does_not_take_is_told_with_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let compile = |name: &str| {
+            let script = format!(
+                "mkdir -p \"$3\"; sed 's/\"name\": \"scale\"/\"name\": \"{name}\"/' $here/scale.json > \"$3/manifest.json\"; \
+                 echo cubin > \"$3/scale_0.sm_90a.cubin\""
+            );
+            let normac = normac(folder.path(), &script);
+            Kernels::new().compile_to(Path::new("kernels/a.mlir"), folder.path(), &normac)
+        };
+        compile("union").unwrap();
+        compile("fn").unwrap();
+        let text = fs::read_to_string(folder.path().join("a.rs")).unwrap();
+        assert!(text.contains("pub unsafe fn r#fn("), "{text}");
+        assert_eq!(
+            compile("crate").unwrap_err().to_string(),
+            "'kernels/a.mlir': function 'crate' has no name that Rust takes: it is a keyword of Rust that can name nothing"
         );
     }
 

@@ -30,6 +30,17 @@
 // RUN: bash -c 'normac %s --from=cubin --emit=cubin; test $? = 2' 2>&1 | FileCheck %s --check-prefix=SOURCE
 // SOURCE: unknown level 'cubin', expected one of tensor, kernel, scheduled, tiled, gl, gl-lowered, nvvm, llvm, ptx{{$}}
 
+// A catalog's options are those that catalogs take.
+// RUN: bash -c 'normac --catalog x.toml; test $? = 2' 2>&1 | FileCheck %s --check-prefix=CATALOG
+// CATALOG: error: a catalog's bundles go nowhere: expected --output <DIR>{{$}}
+
+// Completions have the words of options, in each program.
+// RUN: normac --completions bash | FileCheck %s --check-prefix=COMPLETIONS
+// COMPLETIONS-DAG: compgen -W "sm_80 sm_89 sm_90a
+// COMPLETIONS-DAG: compgen -W "tensor kernel scheduled tiled gl gl-lowered nvvm llvm ptx cubin mlir object"
+// COMPLETIONS-DAG: compgen -W "fast on"
+// RUN: norma-run --completions bash | grep sweep && norma-sim --completions zsh | grep 'sm_80 sm_89 sm_90a'
+
 // Options that take numbers, and jobs without bundles.
 // RUN: bash -c 'normac %s --jobs 2 -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=JOBS
 // JOBS: error: --jobs 2 is how many bundles of a catalog are compiled at a time: expected --catalog <FILE.toml> with it
@@ -41,8 +52,11 @@
 // A folder that cannot be made, because a file is in its way.
 // RUN: rm -rf %t && touch %t
 // RUN: bash -c 'normac %S/bundle.mlir --from=nvvm -o %t/bundle; test $? = 1' 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
-// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
 // UNWRITABLE: error: cannot write the bundle to '{{.*}}command-line.mlir.tmp
+// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-DIRECTORY
+// RUN: bash -c 'normac rms_norm --shape m,64 --candidates 2 -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-DIRECTORY
+// RUN: bash -c 'normac --catalog none.toml -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-DIRECTORY
+// NO-DIRECTORY: error: expected a folder for the bundle, got the file '{{.*}}command-line.mlir.tmp'
 
 // RUN: rm -rf %t
 // RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --ptxas=/nowhere/ptxas -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=PTXAS
@@ -101,5 +115,11 @@
 // Standard input, and a level on standard output or in a file.
 // RUN: normac - --from=nvvm --emit=ptx < %S/bundle.mlir | FileCheck %s --check-prefix=PTX
 // RUN: normac - --from=nvvm --emit=ptx -o %t < %S/bundle.mlir && FileCheck %s --check-prefix=PTX --input-file=%t
+// RUN: rm -rf %t.dash && mkdir %t.dash && cd %t.dash && normac - --from=nvvm --emit=ptx -o - < %S/bundle.mlir | FileCheck %s --check-prefix=PTX
+// RUN: not ls %t.dash/-
+// RUN: bash -c 'normac - --from=nvvm -o - < %S/bundle.mlir; test $? = 2' 2>&1 | FileCheck %s --check-prefix=DASH
+// RUN: bash -c 'normac - --emit=object -o - < %examples/rms_norm.mlir; test $? = 2' 2>&1 | FileCheck %s --check-prefix=DASH-OBJECT
+// DASH: error: a bundle is a folder: expected its name by --output, got '-'
+// DASH-OBJECT: error: --emit=object writes files: give the object's by --output
 // PTX: .target sm_90a
 // PTX: .visible .entry double(

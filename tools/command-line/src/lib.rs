@@ -5,18 +5,24 @@
 //! |---|---|
 //! | the function to run, its arguments, and how much of the result is compared | [`RunOptions`] |
 //! | what to compile for | [`target`] |
+//! | parsing a command line, which can print its completions | [`parse`] |
 //! | options that take whole numbers | [`whole_number`] |
+//! | options that take one of some words | [`OneOf`] |
 //! | writing reports and messages, with errors for reports that could not be written | [`output`] |
 //! | writing files completely or not at all | [`output_file`] |
 
 mod number;
+mod one_of;
 pub mod output;
 pub mod output_file;
+mod program;
 mod run_options;
 mod setting;
 
-use norma_targets::Target;
+use norma_targets::{TARGETS, Target};
 pub use number::whole_number;
+pub use one_of::OneOf;
+pub use program::parse;
 pub use run_options::{RunOptions, RunOptionsError};
 pub use setting::Setting;
 
@@ -25,11 +31,12 @@ pub const EXIT_INTERNAL: u8 = 70;
 /// The exit status of a wrong command line, which is clap's.
 pub const EXIT_USAGE: u8 = 2;
 
-/// A parser for options that name a target.
-///
-/// # Errors
-/// An unknown target; the message lists the known ones, and names the one that was probably meant.
-pub fn target(name: &str) -> Result<&'static Target, String> {
+/// A parser for options that name a target. The message for an unknown one lists the known ones, and names the one that was probably meant.
+pub fn target() -> OneOf<&'static Target> {
+    OneOf::new(target_of, || TARGETS.iter().map(|target| target.name).collect())
+}
+
+fn target_of(name: &str) -> Result<&'static Target, String> {
     Target::parse(name).map_err(|error| {
         let hint = error.hint().map(|hint| format!("\n  {hint}"));
         error.to_string() + &hint.unwrap_or_default()
@@ -53,9 +60,9 @@ mod tests {
 
     #[test]
     fn a_target_that_is_nearly_right_is_pointed_to() {
-        assert_eq!(target("sm_90a").map(|target| target.name), Ok("sm_90a"));
+        assert_eq!(target_of("sm_90a").map(|target| target.name), Ok("sm_90a"));
         assert!(
-            target("sm_90")
+            target_of("sm_90")
                 .unwrap_err()
                 .ends_with("\n  'sm_90' lacks the architecture's own instructions; ask for 'sm_90a'")
         );

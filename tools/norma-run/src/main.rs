@@ -12,9 +12,10 @@ mod session;
 mod timing;
 mod verify;
 
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
 use norma_command_line::{output, output_file};
 use serde::Serialize;
 
@@ -23,7 +24,7 @@ use crate::options::Options;
 use crate::report::Report;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options: Options = norma_command_line::parse();
     match run(&options) {
         Ok(passed) => ExitCode::from(u8::from(!passed)),
         Err(failure) => refuse(&failure),
@@ -33,6 +34,10 @@ fn main() -> ExitCode {
 /// Runs the function, or reads the measurements of earlier runs, and reports; returns whether everything that was compared is
 /// right.
 fn run(options: &Options) -> Result<bool, Failure> {
+    if let Some(path) = &options.report {
+        // A measurement may take long, and would be lost.
+        output_file::check(path).map_err(unwritten(path))?;
+    }
     if !options.measured.is_empty() {
         let mut measurements = Vec::new();
         for path in &options.measured {
@@ -83,10 +88,13 @@ fn write_page(options: &Options, measurements: &[page::Measurement]) -> Result<(
     let Some(path) = &options.report else {
         return Ok(());
     };
-    output_file::write(path, page::html(measurements).as_bytes()).map_err(|source| Failure::Page {
-        path: path.clone(),
-        source,
-    })
+    output_file::write(path, page::html(measurements).as_bytes()).map_err(unwritten(path))
+}
+
+/// Makes a failure of an error in writing the page.
+fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> Failure {
+    let path = path.to_owned();
+    move |source| Failure::Page { path, source }
 }
 
 fn refuse(failure: &Failure) -> ExitCode {

@@ -63,6 +63,10 @@ fn a_bad_command_line_exits_2() {
             "in the memory of this machine, got 16384000000016384 bytes, for 'x'",
         ),
         (
+            &["--size", "m=4", "--report", "/nowhere/page.html"][..],
+            "cannot write '/nowhere/page.html': No such file or directory",
+        ),
+        (
             &["--size", "m=4", "--function", "softmax"][..],
             "no function 'softmax', only rms_norm",
         ),

@@ -9,7 +9,6 @@ mod session;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use norma_command_line::{EXIT_INTERNAL, output};
 
 use crate::Error;
@@ -17,7 +16,7 @@ use options::Options;
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
-    let options = Options::parse();
+    let options: Options = norma_command_line::parse();
     let mut diagnostics = String::new();
     let outcome = match options.mutants {
         Some(_) => mutants_session::run(&options, &mut diagnostics).map(|session| {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use clap_complete::Shell;
-use norma_command_line::{stated, whole_number};
+use norma_bindings::Visibility;
+use norma_command_line::{OneOf, stated, whole_number};
 use norma_compiler::{CompileOptions, FpContract, Level, Target};
 
 /// Compiles norm functions ahead of time into a bundle: a manifest and one cubin per kernel module.
@@ -28,7 +29,8 @@ pub struct Args {
     pub inputs: Vec<PathBuf>,
 
     /// The level of the inputs.
-    #[arg(long, value_name = "LEVEL", value_parser = parse_source, default_value = "tensor")]
+    #[arg(long, value_name = "LEVEL", value_parser = OneOf::new(parse_source, source_names), default_value = "tensor",
+          hide_possible_values = true)]
     pub from: Level,
 
     /// Compile a table of ops, types, shapes and targets, each to a bundle of its own below DIR, but for those that are there
@@ -61,7 +63,8 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 pub struct CompileArgs {
     /// What to compile for; several, separated by commas, each give a folder of its own below DIR.
-    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = norma_command_line::target, default_value = "sm_90a")]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = norma_command_line::target(), default_value = "sm_90a",
+          hide_possible_values = true)]
     pub target: Vec<&'static Target>,
 
     /// The folder of the bundle; with --emit, the file to write in place of standard output, and with --emit=object the object,
@@ -71,8 +74,13 @@ pub struct CompileArgs {
 
     /// Stop at a level and print it, `mlir` being the source of an op by its name; or write an object file with a function for each
     /// of the input's, to link into a program.
-    #[arg(long, value_name = "LEVEL|object", value_parser = parse_emit)]
+    #[arg(long, value_name = "LEVEL|object", value_parser = OneOf::new(parse_emit, emit_names), hide_possible_values = true)]
     pub emit: Option<Emit>,
+
+    /// Which modules of a process find an object's functions: `hidden`, unless told, is for the one alone that it is linked into, and
+    /// `default` for all, as a shared object needs that exports them.
+    #[arg(long, value_name = "hidden|default", value_parser = OneOf::new(parse_visibility, visibility_names), hide_possible_values = true)]
+    pub visibility: Option<Visibility>,
 
     /// A schedule in place of the compiler's choice: `KERNEL=#norm.schedule<...>` for one kernel, `#norm.schedule<...>` for
     /// all that have none of their own, `KERNEL if m < 264=#norm.schedule<...>` for some sizes. Can be given several times.
@@ -109,7 +117,8 @@ pub struct CompileArgs {
     pub ptx_fallback: bool,
 
     /// Which sums of a product are one fma, which rounds once: `fast` for all, `on` for those whose addition has the flag `contract`.
-    #[arg(long, value_name = "fast|on", default_value_t)]
+    #[arg(long, value_name = "fast|on", default_value_t, value_parser = OneOf::new(str::parse::<FpContract>, contract_names),
+          hide_possible_values = true)]
     pub fp_contract: FpContract,
 
     /// Say in the machine code which line of the input each instruction is of, for profilers and debuggers.
@@ -166,6 +175,9 @@ impl Args {
                 "--jobs {jobs} is how many bundles of a catalog are compiled at a time: expected --catalog <FILE.toml> with it"
             ));
         }
+        if self.catalog.is_some() && self.compile.output.is_none() {
+            return Err("a catalog's bundles go nowhere: expected --output <DIR>".to_owned());
+        }
         self.compile.check(self.inputs.len())
     }
 }
@@ -175,6 +187,11 @@ impl CompileArgs {
     /// --emit prints a level, that output is for machines.
     pub fn explains_on_stdout(&self) -> bool {
         self.explain && !self.json && !matches!(self.emit, Some(Emit::Level(_)))
+    }
+
+    /// The file that a level is written to; none for standard output, which is `-` too.
+    pub fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| !is_standard(path))
     }
 
     /// Checks combinations of options for this many inputs.
@@ -204,7 +221,13 @@ impl CompileArgs {
         if self.ptx_fallback && matches!(self.emit, Some(Emit::Level(_))) {
             return Err("--ptx-fallback is for bundles and for --emit=object".to_owned());
         }
+        if self.visibility.is_some() && self.emit != Some(Emit::Object) {
+            return Err("--visibility is for --emit=object".to_owned());
+        }
         let level = match self.emit {
+            None if self.output.as_deref().is_some_and(is_standard) => {
+                return Err("a bundle is a folder: expected its name by --output, got '-'".to_owned());
+            }
             None => return Ok(()),
             Some(Emit::Level(level)) => level,
             Some(Emit::Object) if inputs > 1 => {
@@ -212,7 +235,7 @@ impl CompileArgs {
                     "--emit=object writes one object: expected one input, got {inputs}"
                 ));
             }
-            Some(Emit::Object) if self.output.is_none() => {
+            Some(Emit::Object) if self.file().is_none() => {
                 return Err("--emit=object writes files: give the object's by --output".to_owned());
             }
             Some(Emit::Object) => return Ok(()),
@@ -222,7 +245,7 @@ impl CompileArgs {
                 "--emit prints one module: expected one input and one target, got {inputs} and {targets}"
             ));
         }
-        if level == Level::Cubin && self.output.is_none() && io::stdout().is_terminal() {
+        if level == Level::Cubin && self.file().is_none() && io::stdout().is_terminal() {
             return Err("a cubin is no text for a terminal: give its file by --output".to_owned());
         }
         Ok(())
@@ -261,30 +284,61 @@ pub fn drop_repeated(targets: &mut Vec<&'static Target>) {
     });
 }
 
+/// Whether a path stands for standard input or output.
+fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn parse_visibility(name: &str) -> Result<Visibility, String> {
+    let visibility = Visibility::ALL
+        .into_iter()
+        .find(|visibility| visibility.name() == name);
+    visibility.ok_or_else(|| format!("expected 'hidden' or 'default', got '{name}'"))
+}
+
+fn visibility_names() -> Vec<&'static str> {
+    Visibility::ALL.map(Visibility::name).to_vec()
+}
+
+fn contract_names() -> Vec<&'static str> {
+    [FpContract::Fast, FpContract::On].map(FpContract::name).to_vec()
+}
+
+/// What `--emit` takes besides the names of levels.
+const EMIT_OTHERS: [&str; 2] = ["mlir", "object"];
+
+fn emit_names() -> Vec<&'static str> {
+    let levels = Level::ALL.iter().map(|level| level.name());
+    levels.chain(EMIT_OTHERS).collect()
+}
+
 fn parse_emit(name: &str) -> Result<Emit, String> {
     match name {
         "object" => Ok(Emit::Object),
         "mlir" => Ok(Emit::Level(Level::Tensor)),
         _ => match name.parse() {
             Ok(level) => Ok(Emit::Level(level)),
-            Err(_) => Err(unknown(name, &Level::ALL, ", mlir, object")),
+            Err(_) => Err(unknown(name, &emit_names())),
         },
     }
 }
 
 /// The level of an input, which is any but the last.
 fn parse_source(name: &str) -> Result<Level, String> {
-    let sources = &Level::ALL[..Level::ALL.len() - 1];
-    let level = sources.iter().find(|level| level.name() == name);
-    level.copied().ok_or_else(|| unknown(name, sources, ""))
+    let level = sources().iter().find(|level| level.name() == name);
+    level.copied().ok_or_else(|| unknown(name, &source_names()))
 }
 
-fn unknown(name: &str, levels: &[Level], others: &str) -> String {
-    let known: Vec<_> = levels.iter().map(|level| level.name()).collect();
-    format!(
-        "unknown level '{name}', expected one of {}{others}",
-        known.join(", ")
-    )
+fn source_names() -> Vec<&'static str> {
+    sources().iter().map(|level| level.name()).collect()
+}
+
+fn sources() -> &'static [Level] {
+    &Level::ALL[..Level::ALL.len() - 1]
+}
+
+fn unknown(name: &str, known: &[&str]) -> String {
+    format!("unknown level '{name}', expected one of {}", known.join(", "))
 }
 
 fn after_help() -> String {
@@ -292,7 +346,7 @@ fn after_help() -> String {
         .map(|level| format!("  {:12}{}\n", level.name(), level.summary()))
         .concat();
     format!(
-        "Levels:\n{levels}\nAn object is compiled by the C compiler that CC names, cc unless told.\n\nTargets: {}\n\nExit status: 0 done, 1 the input or the machine is at fault, 2 the command line is \
+        "Levels:\n{levels}\nAn object is compiled by the C compiler that CC names, which may have arguments behind it, cc unless told.\n\nTargets: {}\n\nExit status: 0 done, 1 the input or the machine is at fault, 2 the command line is \
          wrong, 70 the compiler is at fault",
         Target::names()
     )

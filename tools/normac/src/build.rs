@@ -12,7 +12,7 @@ use crate::args::CompileArgs;
 use crate::explain::explain;
 use crate::input::InputText;
 use crate::object::{self, ObjectFiles};
-use crate::report;
+use crate::{places, report};
 
 /// The inputs of a compilation, and its settings.
 pub struct Request {
@@ -36,7 +36,7 @@ pub fn emit(request: &Request, level: Level) -> Result<()> {
         bytes.extend(compile::lower(input, level, options, outcome)?);
         Ok(())
     })?;
-    match &args.output {
+    match args.file() {
         Some(path) => output_file::write(path, &bytes)
             .map_err(|error| Error::user(format!("cannot write '{}': {error}", path.display())))?,
         None => to_stdout(&bytes)?,
@@ -54,6 +54,9 @@ pub fn emit(request: &Request, level: Level) -> Result<()> {
 /// As the compiler; or a bundle cannot be written.
 pub fn bundles(request: &Request) -> Result<()> {
     let args = &request.args;
+    if let Some(root) = &args.output {
+        places::refuse_file(root)?;
+    }
     let (bundles, timing) = compiled(request)?;
     if let Some(root) = &args.output {
         write_all(root, bundles.iter().map(|(_, bundle)| bundle))?;
@@ -88,13 +91,21 @@ pub fn bundles(request: &Request) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As the compiler; or the output is no file's name or cannot be written, or the C compiler fails.
+/// As the compiler; or the output is no file's name or cannot be written, a header is in the place of one to write, or the C compiler
+/// fails.
 pub fn object(request: &Request) -> Result<()> {
     let args = &request.args;
     let files = args.output.as_deref().map(ObjectFiles::at).transpose()?;
+    if let Some(files) = &files {
+        files
+            .headers()
+            .into_iter()
+            .try_for_each(places::refuse_other_header)?;
+    }
     let (bundles, timing) = compiled(request)?;
     if let Some(files) = &files {
-        object::write(files, bundles.iter().map(|(_, bundle)| bundle))?;
+        let visibility = args.visibility.unwrap_or_default();
+        object::write(files, bundles.iter().map(|(_, bundle)| bundle), visibility)?;
     }
     if args.explain {
         let text = bundles.iter().map(|(target, bundle)| explain(bundle, target));

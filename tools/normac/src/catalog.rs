@@ -3,20 +3,25 @@
 //! A bundle records its provenance, so an existing bundle that is complete and has the same provenance is kept. Each bundle
 //! is written completely or not at all: an interrupted run loses only the bundles that it was compiling, and two concurrent
 //! runs merely do work twice. A failure does not keep other bundles from being compiled. PTX that bundles have in common is
-//! assembled once.
+//! assembled once. A kernel's bundles for other targets than those of the run are removed, because launchers would take them; bundles of
+//! kernels that it no longer has are only told, because they may be another table's.
 
 mod table;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use norma_bundle::Manifest;
+use norma_bundle::manifest::FILE_NAME;
 use norma_command_line::output;
 use norma_compiler::bundle::retire_root;
 use norma_compiler::compile::{self, Input, Outcome};
 use norma_compiler::emit::Assemblies;
+use norma_compiler::target::TARGETS;
 use norma_compiler::timing::Timing;
 use norma_compiler::{Error, Result, provenance};
 use rayon::ThreadPoolBuilder;
@@ -24,7 +29,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::args::Args;
 use crate::input::InputText;
-use crate::report;
+use crate::{places, report};
 use table::Unit;
 
 /// The stack size of a compiling thread: that of a process's main thread on Linux, because the input determines the depth of
@@ -48,16 +53,19 @@ struct Finished<'u> {
     outcome: Outcome,
 }
 
-/// Compiles a catalog; reports all failures at the end.
+/// Compiles a catalog; reports all failures at the end. `has_target` is whether the command line has a target.
 ///
 /// # Errors
 ///
-/// The table cannot be read, or contains a setting for something that its op does not have.
-pub fn run(path: &Path, args: &Args) -> Result<ExitCode> {
+/// The table cannot be read, contains a setting for something that its op does not have, or has no use for the command line's target; or
+/// an old bundle cannot be removed.
+pub fn run(path: &Path, args: &Args, has_target: bool) -> Result<ExitCode> {
     let start = Instant::now();
     let root = args.compile.output.as_deref().unwrap_or(Path::new("."));
+    places::refuse_file(root)?;
     let text = InputText::read(path)?;
-    let units = table::units(&text, path.parent().unwrap_or(Path::new("")), &args.compile)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let units = table::units(&text, folder, &args.compile, has_target)?;
     let pool = ThreadPoolBuilder::new()
         .num_threads(args.jobs.map_or(0, usize::from))
         .stack_size(STACK_BYTES)
@@ -73,11 +81,59 @@ pub fn run(path: &Path, args: &Args) -> Result<ExitCode> {
         units.map(|unit| finish(unit, root, &assemblies)).collect()
     });
     bar.finish_and_clear();
-    Ok(conclude(
-        &finished,
-        start.elapsed().as_secs_f64(),
-        args.compile.timing,
-    ))
+    let targets = targets_by_name(&units);
+    let removed = remove_other_targets(root, &targets);
+    tell_others(root, &targets);
+    let code = conclude(&finished, start.elapsed().as_secs_f64(), args.compile.timing);
+    removed.map(|()| code)
+}
+
+/// The targets of each kernel, by the names of their folders.
+fn targets_by_name(units: &[Unit]) -> BTreeMap<&str, BTreeSet<&'static str>> {
+    let mut targets = BTreeMap::<&str, BTreeSet<&'static str>>::new();
+    for unit in units {
+        let of_name = targets.entry(&unit.name).or_default();
+        of_name.insert(unit.options.target.name);
+    }
+    targets
+}
+
+/// Removes the bundles of each kernel for targets that it has no more.
+fn remove_other_targets(root: &Path, targets: &BTreeMap<&str, BTreeSet<&'static str>>) -> Result<()> {
+    for (name, wanted) in targets {
+        let others = TARGETS.iter().filter(|target| !wanted.contains(target.name));
+        let folders = others.map(|target| root.join(name).join(target.name));
+        for folder in folders.filter(|folder| folder.join(FILE_NAME).exists()) {
+            retire_root(&folder)?;
+            output::note(format_args!(
+                "removed '{}': '{name}' is not compiled for this target any more",
+                folder.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Tells which folders have bundles of a catalog that the table has no kernel for.
+fn tell_others(root: &Path, targets: &BTreeMap<&str, BTreeSet<&'static str>>) {
+    let has_bundles = |folder: &Path| {
+        let mut folders = TARGETS.iter().map(|target| folder.join(target.name));
+        folders.any(|folder| folder.join(FILE_NAME).exists())
+    };
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let others = entries.filter(|entry| has_bundles(&entry.path()));
+    let names = others.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names
+        .filter(|name| !targets.contains_key(name.as_str()))
+        .collect();
+    names.sort();
+    if !names.is_empty() {
+        output::note(format_args!(
+            "the table has no kernel for these bundles in '{}': {}",
+            root.display(),
+            names.join(", ")
+        ));
+    }
 }
 
 /// The folder of a bundle: a subfolder for its target in the folder of its name, where launchers look for their device's

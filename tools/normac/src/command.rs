@@ -4,6 +4,7 @@ use std::env;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use norma_command_line::output;
 use norma_compiler::named_op::NamedOp;
@@ -12,7 +13,7 @@ use norma_compiler::{Error, Level, Result, preset};
 use crate::args::{Args, CompileArgs, Emit};
 use crate::build::{self, Request};
 use crate::input::InputText;
-use crate::{catalog, op_hint, ops, report, sweep, version};
+use crate::{catalog, op_hint, ops, places, report, sweep, version};
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
@@ -64,7 +65,11 @@ fn files(matches: &ArgMatches) -> Result<ExitCode> {
     args.compile.drop_repeated_targets();
     args.check().unwrap_or_else(|message| refuse(message));
     if let Some(path) = &args.catalog {
-        return catalog::run(path, &args);
+        let has_target = matches.value_source("target") == Some(ValueSource::CommandLine);
+        return catalog::run(path, &args, has_target);
+    }
+    if let (Some(output), Some(_)) = (args.compile.file(), args.compile.emit) {
+        places::refuse_input(output, &args.inputs)?;
     }
     let inputs = args.inputs.iter();
     run(&Request {

@@ -2,6 +2,7 @@
 
 mod args;
 mod build;
+mod c_compiler;
 mod catalog;
 mod command;
 mod explain;
@@ -11,11 +12,13 @@ mod names;
 mod object;
 mod op_hint;
 mod ops;
+mod places;
 mod report;
 mod sweep;
 mod version;
 
 use std::env;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -31,9 +34,13 @@ fn main() -> ExitCode {
         Some(names::SIMULATOR) => norma_sim::command::main(),
         Some(names::OPTIMIZER) => {
             end_at_closed_pipes();
+            tell_version(names::OPTIMIZER);
             ExitCode::from(registry::opt_main(env::args_os()))
         }
-        Some(names::LANGUAGE_SERVER) => ExitCode::from(registry::lsp_server_main(env::args_os())),
+        Some(names::LANGUAGE_SERVER) => {
+            tell_version(names::LANGUAGE_SERVER);
+            ExitCode::from(registry::lsp_server_main(env::args_os()))
+        }
         _ => {
             let (called, known) = (called.display(), names::ALL.join(", "));
             output::error(format_args!(
@@ -41,6 +48,15 @@ fn main() -> ExitCode {
             ));
             ExitCode::from(EXIT_USAGE)
         }
+    }
+}
+
+/// Prints the version of a tool that LLVM's driver runs, if it is asked for: the driver goes on to print LLVM's alone.
+fn tell_version(name: &str) {
+    let asks = |argument| ["--version", "-version"].iter().any(|asking| argument == *asking);
+    if env::args_os().skip(1).any(|argument: OsString| asks(argument)) {
+        // What cannot be printed is said by the driver, which prints to the same stream.
+        output::report(version::of_tool(name).as_bytes()).ok();
     }
 }
 

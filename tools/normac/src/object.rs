@@ -1,16 +1,15 @@
 //! Writes objects: a bundle as a file to link, with a C function for each of its functions, and headers.
 
-use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use norma_bindings::{Package, TargetBundle, cpp_header, header, source};
+use norma_bindings::{Language, Package, TargetBundle, Visibility, cpp_header, header, source};
 use norma_command_line::output_file;
 use norma_compiler::bundle::Bundle;
 use norma_compiler::emit::scratch;
 use norma_compiler::{Error, Result};
+
+use crate::c_compiler::CCompiler;
 
 /// The flags of the C compiler, without the output path. Each function gets sections of its own, so that a linker can drop
 /// functions that are not called; position-independent code works in programs and shared objects.
@@ -58,14 +57,23 @@ impl ObjectFiles {
             path.display()
         )))
     }
+
+    /// The headers.
+    pub fn headers(&self) -> [&Path; 2] {
+        [&self.c_header, &self.cpp_header]
+    }
 }
 
-/// Writes an object for bundles, one for each target, and its headers.
+/// Writes an object for bundles, one for each target, whose functions have this visibility, and its headers.
 ///
 /// # Errors
 ///
 /// A function's name is not valid in C, the C compiler fails, or a file cannot be written.
-pub fn write<'b>(files: &ObjectFiles, bundles: impl Iterator<Item = &'b Bundle>) -> Result<()> {
+pub fn write<'b>(
+    files: &ObjectFiles,
+    bundles: impl Iterator<Item = &'b Bundle>,
+    visibility: Visibility,
+) -> Result<()> {
     let bundles: Vec<TargetBundle> = bundles
         .map(|bundle| TargetBundle {
             manifest: bundle.manifest.clone(),
@@ -73,10 +81,10 @@ pub fn write<'b>(files: &ObjectFiles, bundles: impl Iterator<Item = &'b Bundle>)
             ptx: bundle.ptx.iter().cloned().collect(),
         })
         .collect();
-    let package = Package::new(&bundles).map_err(|error| Error::user(error.to_string()))?;
+    let package = Package::new(&bundles, Language::C).map_err(|error| Error::user(error.to_string()))?;
     let c_header = files.c_header.file_name().unwrap_or_default();
     let c_header = c_header.to_string_lossy();
-    let object = compile(&source(&package))?;
+    let object = compile(&source(&package, visibility))?;
     for (path, bytes) in [
         (&files.c_header, header(&package).into_bytes()),
         (&files.cpp_header, cpp_header(&package, &c_header).into_bytes()),
@@ -95,12 +103,8 @@ fn compile(source: &str) -> Result<Vec<u8>> {
     let folder = scratch::folder()?;
     // The compiler runs in the folder, so that the folder's random name does not get into the object.
     fs::write(folder.path().join("source.c"), source).map_err(failed)?;
-    let compiler = env::var_os("CC").unwrap_or_else(|| OsString::from("cc"));
-    // CC may hold arguments too, such as a compiler behind a cache.
-    let compiler = compiler.to_string_lossy();
-    let mut words = compiler.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or("cc"));
-    command.args(words);
+    let compiler = CCompiler::of_environment();
+    let mut command = compiler.command();
     command.current_dir(folder.path());
     command.args(FLAGS).args(["source.c", "-o", "object.o"]);
     let output = command.output().map_err(|error| {

@@ -10,6 +10,7 @@ use norma_compiler::emit::Assemblies;
 use norma_compiler::{CompileOptions, Error, Result};
 
 use crate::build::{Request, step_bar};
+use crate::places;
 
 /// The folder of the bundle with the compiler's choice.
 const CHOSEN: &str = "chosen";
@@ -27,6 +28,7 @@ pub fn write(request: &Request, count: usize) -> Result<()> {
             "a sweep of other than one input, target and output",
         ));
     };
+    places::refuse_file(root)?;
     let options = CompileOptions {
         from: *from,
         ..args.options(target)

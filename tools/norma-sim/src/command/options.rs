@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use norma_command_line::{RunOptions, stated, whole_number};
+use norma_command_line::{OneOf, RunOptions, stated, whole_number};
 use norma_compiler::{FpContract, Level, Target};
 use norma_simulator::Approximation;
 use norma_simulator::mutation::Concern;
@@ -22,7 +22,7 @@ pub struct Options {
     #[command(flatten)]
     pub run: RunOptions,
     /// The level of the module; found out by its ops where not given
-    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    #[arg(long, value_name = "LEVEL", value_parser = OneOf::new(parse_level, level_names), hide_possible_values = true)]
     pub from: Option<Level>,
     /// A schedule in place of the compiler's choice, as normac takes it; can be given several times
     #[arg(long, value_name = "[KERNEL=]ATTRIBUTE", value_parser = stated)]
@@ -37,10 +37,12 @@ pub struct Options {
     #[arg(long)]
     pub portable_clusters: bool,
     /// As normac takes it: which sums of a product are one fma
-    #[arg(long, value_name = "fast|on", default_value_t)]
+    #[arg(long, value_name = "fast|on", default_value_t, value_parser = OneOf::new(str::parse::<FpContract>, contract_names),
+          hide_possible_values = true)]
     pub fp_contract: FpContract,
     /// What to compile for, and which bundle to run in a folder that has one for each of several targets
-    #[arg(long, value_name = "TARGET", value_parser = norma_command_line::target, default_value = "sm_90a")]
+    #[arg(long, value_name = "TARGET", value_parser = norma_command_line::target(), default_value = "sm_90a",
+          hide_possible_values = true)]
     pub target: &'static Target,
     /// How many runs, under --seed and the following seeds
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole_number(1_u64..), allow_negative_numbers = true)]
@@ -130,13 +132,24 @@ impl From<Errors> for Approximation {
     }
 }
 
+fn contract_names() -> Vec<&'static str> {
+    [FpContract::Fast, FpContract::On].map(FpContract::name).to_vec()
+}
+
+/// The levels of modules that can be simulated.
+fn levels() -> impl Iterator<Item = Level> {
+    Level::ALL.into_iter().filter(|level| level.is_mlir())
+}
+
+fn level_names() -> Vec<&'static str> {
+    levels().map(Level::name).collect()
+}
+
 fn parse_level(name: &str) -> Result<Level, String> {
-    let mut known = Level::ALL.into_iter().filter(|level| level.is_mlir());
-    let names: Vec<_> = known.clone().map(Level::name).collect();
-    known.find(|level| level.name() == name).ok_or_else(|| {
+    levels().find(|level| level.name() == name).ok_or_else(|| {
         format!(
             "expected a level with ops to simulate, one of {}, got '{name}'",
-            names.join(", ")
+            level_names().join(", ")
         )
     })
 }

@@ -8,6 +8,7 @@
 //! shape = ["m,4096", "m,8192"]       # one bundle for each shape and dtype
 //! dtype = ["bf16", "f16"]
 //! eps = 1e-5
+//! name = "norm"                      # names its bundles norm_mx4096_bf16, ... instead of by the op
 //! weight = true                      # present, absent (false), or of this type ("f32")
 //! max = { m = 65536 }                # promises about sizes, as are min and multiple
 //! devices = 2                        # how many GPUs share the reduced axis, the last one if there are several
@@ -140,12 +141,14 @@ impl OneOrMore {
     }
 }
 
-/// The bundles that a catalog asks for, in its order. Files are resolved relative to `folder`.
+/// The bundles that a catalog asks for, in its order. Files are resolved relative to `folder`; `has_target` is whether the command line
+/// has a target.
 ///
 /// # Errors
 ///
-/// The text is not a catalog, contains a setting that its op does not have, or asks for two bundles with the same name.
-pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<Unit>> {
+/// The text is not a catalog, contains a setting that its op does not have, asks for two bundles with the same name, or names the targets
+/// of all entries although the command line has one.
+pub fn units(text: &InputText, folder: &Path, args: &CompileArgs, has_target: bool) -> Result<Vec<Unit>> {
     let table: Table = toml::from_str(&text.text).map_err(|error| {
         let place = place(text, error.span().map_or(0, |span| span.start));
         // Serde puts names between other marks than all messages here.
@@ -174,7 +177,7 @@ pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<
         for Source { name, source, text } in entry.sources(folder).map_err(located)? {
             if !known.insert(name.clone()) {
                 return Err(located(Error::user(format!(
-                    "expected names that differ, got '{name}' again"
+                    "expected names that differ, got '{name}' again; an entry's 'name' gives it another"
                 ))));
             }
             units.extend(targets.iter().map(|target| Unit {
@@ -190,6 +193,14 @@ pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<
                 },
             }));
         }
+    }
+    let takes_target = |entry: &Spanned<Entry>| entry.get_ref().targets.is_none();
+    let takes_target = table.targets.is_none() && table.kernel.iter().any(takes_target);
+    if has_target && !takes_target && !units.is_empty() {
+        return Err(Error::user(format!(
+            "--target is for entries that name no targets: expected one in '{}', which has the targets of all entries",
+            text.name
+        )));
     }
     match units.is_empty() {
         true => Err(Error::user(format!(
@@ -235,6 +246,7 @@ struct Source {
 
 impl Entry {
     fn sources(&self, folder: &Path) -> Result<Vec<Source>> {
+        self.name.as_deref().map_or(Ok(()), check_folder_name)?;
         match (&self.op, &self.file) {
             (Some(op), None) => {
                 let found = preset::find_op(op).map_err(|error| match ops::nearest(op) {
@@ -414,7 +426,39 @@ mod tests {
             name: "kernels.toml".to_owned(),
             text: text.to_owned(),
         };
-        units(&text, Path::new(""), &args.compile)
+        units(&text, Path::new(""), &args.compile, false)
+    }
+
+    #[test]
+    fn a_target_of_the_command_line_is_of_use() {
+        let args = Args::parse_from(["normac", "--catalog=x", "-o", "out", "--target=sm_80"]);
+        let read = |text: &str| {
+            let text = InputText {
+                name: "kernels.toml".to_owned(),
+                text: text.to_owned(),
+            };
+            units(&text, Path::new(""), &args.compile, true)
+        };
+        let (plain, own) = (
+            "[[kernel]]\nop = \"softmax\"\nshape = \"m,64\"\n",
+            "targets = \"sm_90a\"\n",
+        );
+        let names = |text: &str| {
+            let units = read(text).unwrap();
+            let names = units.iter().map(|unit| unit.options.target.name);
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(names(plain), ["sm_80"]);
+        let mixed = format!("{plain}{own}{}", plain.replace("64", "128"));
+        assert_eq!(names(&mixed), ["sm_90a", "sm_80"]);
+        for text in [format!("{own}{plain}"), format!("{plain}{own}")] {
+            assert_eq!(
+                read(&text).err().map(|error| error.to_string()).as_deref(),
+                Some(
+                    "--target is for entries that name no targets: expected one in 'kernels.toml', which has the targets of all entries"
+                )
+            );
+        }
     }
 
     #[test]
@@ -548,7 +592,15 @@ mod tests {
             ),
             (
                 "[[kernel]]\nop = \"softmax\"\nshape = [\"m,8\", \"m,8\"]",
-                "got 'softmax_mx8_bf16' again",
+                "got 'softmax_mx8_bf16' again; an entry's 'name' gives it another",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshape = \"m,8\"\nname = \"\"",
+                "kernels.toml:1:1: kernel 1 (softmax): expected a name of letters, digits, '_', '-' and '.', got ''",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshape = \"m,8\"\nname = \"../up\"",
+                "expected a name of letters, digits, '_', '-' and '.', got '../up'",
             ),
             ("[[kernel]]\nfile = \"a.mlir\"\neps = 1", "got eps too"),
             ("[[kernel]]\nfile = \"none.mlir\"", "cannot read 'none.mlir'"),

@@ -1,0 +1,21 @@
+# Whether this is a version that find_package(Norma VERSION) asks for: one of the same major and minor number, as cargo has it for versions
+# before 1, and not an older one.
+include("${CMAKE_CURRENT_LIST_DIR}/norma-version.cmake")
+set(PACKAGE_VERSION "${NORMA_VERSION}")
+set(PACKAGE_VERSION_COMPATIBLE FALSE)
+if(PACKAGE_FIND_VERSION_RANGE)
+  if(NOT PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION_MIN
+     AND (PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION_MAX
+          OR (PACKAGE_FIND_VERSION_RANGE_MAX STREQUAL "INCLUDE" AND PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION_MAX)))
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  endif()
+else()
+  string(REGEX MATCH "^[0-9]+[.][0-9]+" _norma_series "${PACKAGE_VERSION}")
+  string(REGEX MATCH "^[0-9]+([.][0-9]+)?" _norma_asked "${PACKAGE_FIND_VERSION}")
+  if(NOT PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION AND _norma_asked VERSION_EQUAL _norma_series)
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  endif()
+  if(PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+  endif()
+endif()
