@@ -27,6 +27,8 @@ FailureOr<AxisSplit> mlir::norm::splitAxes(Operation *op, TypedValue<RankedTenso
 FailureOr<AxisSplit> mlir::norm::splitAnyAxes(Operation *op, TypedValue<RankedTensorType> x, ArrayRef<int64_t> axes) {
   RankedTensorType type = x.getType();
   int64_t rank = type.getRank();
+  if (rank == 0 && !axes.empty())
+    return op->emitOpError() << "expected a tensor with axes, got " << type;
   llvm::SmallBitVector isNamed(rank);
   for (int64_t axis : axes) {
     std::optional<int64_t> position = axisPosition(axis, rank);

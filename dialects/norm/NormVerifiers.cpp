@@ -565,9 +565,12 @@ LogicalResult ReduceOp::verify() {
   llvm::SmallDenseSet<Value> seen;
   if (getDims().empty()) // reduce_c5
     return emitOpError() << "expected at least one dim";
-  for (Value dim : getDims())
-    if (!dimAround(*this, dim) || !seen.insert(dim).second) // reduce_c5
-      return emitOpError() << "expected dims of the space, each once, got " << dim;
+  for (auto [position, dim] : llvm::enumerate(getDims())) { // reduce_c5
+    if (!dimAround(*this, dim))
+      return emitOpError() << "expected dims of the space, got another value at position " << position;
+    if (!seen.insert(dim).second)
+      return emitOpError() << "expected each dim once, got one again at position " << position;
+  }
   if (Value nth = getNth()) {
     // reduce_c6
     bool isOrdered = getKind() == ReduceKind::Max || getKind() == ReduceKind::Min;

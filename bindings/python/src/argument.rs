@@ -5,14 +5,18 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyCapsule};
 
+use crate::autograd;
 use crate::dlpack::{ExchangeApi, Owned};
 use crate::error::Kind;
+use crate::signature::shape;
 
 /// A tensor of a call, which is valid for as long as both the object that it came from and this value live.
 pub struct Argument {
     /// The tensor.
     pub tensor: Tensor<'static>,
     owned: Option<Owned>,
+    /// Whether its framework would record the launch, for gradients. Tensors that `__dlpack__` gives are refused by torch itself.
+    is_recorded: bool,
 }
 
 /// The tensors of a call, and the stream on which it is launched.
@@ -27,6 +31,16 @@ impl Argument {
     /// Whether its owner forbids writing to it.
     pub fn is_read_only(&self) -> bool {
         self.owned.as_ref().is_some_and(Owned::is_read_only)
+    }
+
+    /// Whether its framework would record the launch, for gradients.
+    pub fn is_recorded(&self) -> bool {
+        self.is_recorded
+    }
+
+    /// Whether it was lent by DLPack's exchange API.
+    pub fn is_borrowed(&self) -> bool {
+        self.owned.is_none()
     }
 }
 
@@ -57,7 +71,7 @@ impl Arguments {
             };
             known = Some((kind, offered));
             let tensor = match offered {
-                Some(offered) => offered.borrow(object)?,
+                Some(offered) => lend(offered, object, names.get(index).map_or("", String::as_str))?,
                 None => None,
             };
             if let (Some(tensor), Some(offered)) = (tensor, offered) {
@@ -76,18 +90,48 @@ impl Arguments {
         let mut list = Vec::with_capacity(objects.len());
         for (index, (object, tensor)) in objects.iter().zip(borrowed).enumerate() {
             list.push(match tensor {
-                Some(tensor) => Argument { tensor, owned: None },
+                Some(tensor) => Argument {
+                    tensor,
+                    owned: None,
+                    is_recorded: autograd::is_recorded(object)?,
+                },
                 None => {
                     let name = names.get(index).map_or("", String::as_str);
                     let owned = export(object, name, stream)?;
                     Argument {
                         tensor: owned.tensor(),
                         owned: Some(owned),
+                        is_recorded: false,
                     }
                 }
             });
         }
         Ok(Arguments { list, stream, api })
+    }
+}
+
+/// Borrows the tensor of an object; `None` if its type cannot lend tensors.
+fn lend(api: &ExchangeApi, object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Tensor<'static>>> {
+    let py = object.py();
+    let refuse = |got: String| {
+        let message = format!("expected '{name}' to be a tensor in the memory of a GPU, got {got}");
+        Kind::Argument.exception(py, &message)
+    };
+    let lent = api.borrow(object).map_err(|error| {
+        // Torch adds the frames of its stack to the text.
+        let text = error.value(py).to_string();
+        refuse(format!(
+            "one that cannot be lent: {}",
+            text.lines().next().unwrap_or("")
+        ))
+    })?;
+    // SAFETY: the tensor is as its owner describes it.
+    let is_missing = |tensor: &Tensor<'_>| tensor.data.is_null() && !unsafe { shape(tensor) }.contains(&0);
+    match lent {
+        Some(tensor) if is_missing(&tensor) => {
+            Err(refuse(format!("a {} without memory", object.get_type().name()?)))
+        }
+        lent => Ok(lent),
     }
 }
 

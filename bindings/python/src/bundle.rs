@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use norma_runtime::Files;
 use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyTuple};
 
 use crate::error::{Kind, exception};
 use crate::function::Function;
@@ -83,6 +84,11 @@ impl Bundle {
 
     fn __contains__(&self, name: &str) -> bool {
         self.functions.contains_key(name)
+    }
+
+    /// Iterates over the names of its functions, as a mapping does.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyTuple::new(py, self.functions())?.try_iter()
     }
 
     fn __len__(&self) -> usize {

@@ -10,12 +10,25 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::argument::{Argument, Arguments};
+use crate::autograd;
 use crate::error::{Kind, exception};
 use crate::outputs::Sizes;
 use crate::stream;
 use crate::view::View;
 
 /// A compiled function. Calling it launches its kernels.
+///
+/// `function(*inputs, out=None, stream=None, allocator=None, **named)` launches its kernels on tensors of any framework that supports
+/// DLPack, and returns the outputs.
+///
+/// Inputs are passed by position or by name, scalars by name. Outputs are `out`, one tensor or a tuple; or the results of
+/// `allocator(shape, dtype, device)` for each; or new tensors of the first input's type, if its framework offers an
+/// allocator, as torch does. A launch is not recorded for gradients, so tensors that require grad are refused outside of
+/// `torch.no_grad()`. `stream` is a pointer or a framework's stream object; by default the kernels are launched on
+/// the current stream of the inputs' framework, or on the default stream if the framework does not tell its current one.
+/// With another stream than the framework's current one, the caller orders the two, as for any kernel: `stream` has to wait for
+/// what produces the inputs, and memory that is freed or allocated on the current stream has to outlast the launch. So `out` should
+/// be given.
 #[pyclass(frozen, module = "norma")]
 pub struct Function {
     bundle: Arc<Bundle>,
@@ -273,6 +286,19 @@ impl Function {
         }
     }
 
+    /// Refuses tensors whose gradients are recorded, as they would be lost; `names` are theirs.
+    fn check_unrecorded(&self, py: Python<'_>, tensors: &[Argument], names: &[String]) -> PyResult<()> {
+        match tensors.iter().zip(names).find(|(tensor, _)| tensor.is_recorded()) {
+            None => Ok(()),
+            Some((_, name)) => Err(self.refusal(
+                py,
+                &format!(
+                    "expected '{name}' to be a tensor without gradient, got one that requires grad; detach it, or use norma.torch"
+                ),
+            )),
+        }
+    }
+
     /// Refuses outputs that are read-only.
     fn check_writable(&self, py: Python<'_>, outputs: &[Argument]) -> PyResult<()> {
         let names = &self.tensors[self.described.inputs.len()..];
@@ -288,15 +314,7 @@ impl Function {
 
 #[pymethods]
 impl Function {
-    /// Launches the kernels on tensors of any framework that supports DLPack, and returns the outputs.
-    ///
-    /// Inputs are passed by position or by name, scalars by name. Outputs are `out`, one tensor or a tuple; or the results of
-    /// `allocator(shape, dtype, device)` for each; or new tensors of the first input's type, if its framework offers an
-    /// allocator, as torch does. `stream` is a pointer or a framework's stream object; by default the kernels are launched on
-    /// the current stream of the inputs' framework, or on the default stream if the framework does not tell its current one.
-    /// With another stream than the framework's current one, the caller orders the two, as for any kernel: `stream` has to wait for
-    /// what produces the inputs, and memory that is freed or allocated on the current stream has to outlast the launch. So `out` should
-    /// be given.
+    /// Launches the kernels; the documentation of the type, which `help` shows, says on what.
     #[pyo3(signature = (*inputs, out = None, stream = None, allocator = None, **named))]
     fn __call__<'py>(
         &self,
@@ -310,18 +328,23 @@ impl Function {
         let stream = stream.map(stream::handle).transpose()?;
         let (inputs, scalars) = self.bind(inputs, named)?;
         let taken = Arguments::take(&inputs, &self.tensors, stream)?;
+        self.check_unrecorded(py, &taken.list, &self.tensors)?;
         let outputs = match out {
             Some(out) => self.given_outputs(out)?,
             None => self.new_outputs(py, &taken, allocator)?,
         };
         let names = &self.tensors[inputs.len()..];
         let written = Arguments::take(&outputs, names, Some(taken.stream))?;
+        self.check_unrecorded(py, &written.list, names)?;
         self.check_writable(py, &written.list)?;
         let all = taken.list.iter().chain(&written.list);
         let tensors: Vec<&Tensor<'_>> = all.map(|argument| &argument.tensor).collect();
         // SAFETY: the tensors are as their owners describe them. Those that `__dlpack__` gave are ordered on the stream by their owners,
         // and so are borrowed ones on their framework's current stream; of another stream the caller guarantees it.
         unsafe { self.enqueue(py, &tensors, &scalars, taken.stream) }?;
+        if out.is_some() {
+            mark_written(&outputs, &written.list)?;
+        }
         match <[_; 1]>::try_from(outputs) {
             Ok([output]) => Ok(output),
             Err(outputs) => Ok(PyTuple::new(py, outputs)?.into_any()),
@@ -335,9 +358,12 @@ impl Function {
         let objects: Vec<_> = tensors.iter().collect();
         self.check_count(py, objects.len())?;
         let taken = Arguments::take(&objects, &self.tensors, None)?;
-        self.check_writable(py, &taken.list[self.described.inputs.len()..])?;
+        self.check_unrecorded(py, &taken.list, &self.tensors)?;
+        let inputs = self.described.inputs.len();
+        self.check_writable(py, &taken.list[inputs..])?;
         let tensors: Vec<_> = taken.list.iter().map(|argument| argument.tensor).collect();
-        self.launch_dense(py, &tensors, taken.stream)
+        self.launch_dense(py, &tensors, taken.stream)?;
+        mark_written(&objects[inputs..], &taken.list[inputs..])
     }
 
     /// The function's name.
@@ -391,6 +417,16 @@ struct Call<'c> {
 // SAFETY: it stays on its thread. Its pointers refer to memory that the tensors' owners keep, and the caller's arguments hold
 // references to the owners.
 unsafe impl Send for Call<'_> {}
+
+/// Tells the framework of tensors that it lent that they were written.
+fn mark_written(objects: &[Bound<'_, PyAny>], arguments: &[Argument]) -> PyResult<()> {
+    let lent = objects
+        .iter()
+        .zip(arguments)
+        .filter(|(_, argument)| argument.is_borrowed());
+    lent.map(|(object, _)| object)
+        .try_for_each(autograd::mark_written)
+}
 
 /// Converts a scalar argument of a call.
 fn number(value: &Bound<'_, PyAny>) -> PyResult<Scalar> {

@@ -4,6 +4,7 @@
 //! because Python programs often load an LLVM of their own; `norma.compile` starts `normac` as a process.
 
 mod argument;
+mod autograd;
 mod bundle;
 mod dlpack;
 mod error;
@@ -27,6 +28,11 @@ mod _runtime {
     use super::function::{Function, TensorDescription};
     #[pymodule_export]
     use super::signature::{Framework, SignatureCache};
+
+    /// The version of the package, which is the workspace's.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "it is Python's name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 
     /// The best target for GPU `device`, such as `"sm_90a"` or, where the memory is nearer to that of a part, `"sm_90a-h100"`.
     #[pyfunction]

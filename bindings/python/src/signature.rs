@@ -103,6 +103,9 @@ const MOST_SIGNATURES: usize = 1024;
 const ABSENT: i64 = -1;
 const AS_FIRST: i64 = -2;
 const ROWS_OF_FIRST: i64 = -3;
+/// A shape that is both that of the rows and that of a row of the first tensor. It has a code of its own, because a tensor of another call
+/// may have only one of the two.
+const ROWS_AND_ROW_OF_FIRST: i64 = -4;
 
 #[pymethods]
 impl SignatureCache {
@@ -124,7 +127,7 @@ impl SignatureCache {
         tensors: &Bound<'py, PyTuple>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let framework = self.framework.get();
-        let Some(borrowed) = framework.borrow(tensors)? else {
+        let Some(borrowed) = framework.borrow(tensors) else {
             return Ok(None);
         };
         let served = self.signature(&borrowed, tensors.len()).and_then(|signature| {
@@ -150,7 +153,7 @@ impl SignatureCache {
         tensors: &Bound<'py, PyTuple>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let framework = self.framework.get();
-        let borrowed = framework.borrow(tensors)?;
+        let borrowed = framework.borrow(tensors);
         let signed =
             borrowed.and_then(|borrowed| Some((self.signature(&borrowed, tensors.len())?, borrowed)));
         let Some((signature, borrowed)) = signed else {
@@ -171,8 +174,8 @@ impl SignatureCache {
 }
 
 impl Framework {
-    /// Borrows the tensors of a call; `None` if one of them is of another type.
-    fn borrow(&self, objects: &Bound<'_, PyTuple>) -> PyResult<Option<Borrowed>> {
+    /// Borrows the tensors of a call; `None` if one of them is of another type, or cannot be lent.
+    fn borrow(&self, objects: &Bound<'_, PyTuple>) -> Option<Borrowed> {
         let mut borrowed = Vec::with_capacity(objects.len() + 4);
         for (place, object) in objects.iter_borrowed().enumerate() {
             if object.is_none() {
@@ -180,14 +183,15 @@ impl Framework {
             }
             let kind = object.get_type_ptr();
             if !self.types.iter().any(|known| known.as_ptr() == kind.cast()) {
-                return Ok(None);
+                return None;
             }
-            match self.api.borrow(&object)? {
-                Some(tensor) => borrowed.push((place, tensor)),
-                None => return Ok(None),
+            // One that cannot be lent, such as a sparse one, is not plain either; the caller finds the reason.
+            match self.api.borrow(&object) {
+                Ok(Some(tensor)) => borrowed.push((place, tensor)),
+                Ok(None) | Err(_) => return None,
             }
         }
-        Ok(Some(borrowed))
+        Some(borrowed)
     }
 
     /// The allocator's arguments for an output besides its shape; `None` if `of`, which the output is allocated like, has the
@@ -240,6 +244,8 @@ impl SignatureCache {
                 signature.extend(row);
             } else if own == shape {
                 signature.push(AS_FIRST);
+            } else if own == rows && own == row {
+                signature.push(ROWS_AND_ROW_OF_FIRST);
             } else if own == rows {
                 signature.push(ROWS_OF_FIRST);
             } else {
@@ -366,7 +372,7 @@ fn strides(shape: &[i64]) -> Vec<i64> {
 ///
 /// # Safety
 /// The tensor's shape is as long as its rank.
-unsafe fn shape<'t>(tensor: &Tensor<'t>) -> &'t [i64] {
+pub(crate) unsafe fn shape<'t>(tensor: &Tensor<'t>) -> &'t [i64] {
     match usize::try_from(tensor.rank) {
         // SAFETY: passed on to the caller.
         Ok(rank) if rank > 0 => unsafe { std::slice::from_raw_parts(tensor.shape, rank) },

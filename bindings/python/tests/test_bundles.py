@@ -17,6 +17,7 @@ def test_a_bundle_is_a_mapping_of_functions():
     bundle = norma.Bundle.from_files(files())
     assert (bundle.functions, bundle.targets, len(bundle)) == (["scale"], ["sm_90a"], 1)
     assert "scale" in bundle and "other" not in bundle
+    assert list(bundle) == ["scale"] and dict.fromkeys(bundle) == {"scale": None}
     assert repr(bundle) == "<norma.Bundle of scale for sm_90a>"
     assert bundle["scale"] is bundle["scale"]
     with pytest.raises(norma.FunctionNotFoundError) as missing:

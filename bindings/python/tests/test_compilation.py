@@ -1,5 +1,6 @@
 """Compiling, and the cache: what is kept, and what happens to it when something fails."""
 
+import json
 import os
 import signal
 import subprocess
@@ -339,11 +340,35 @@ def test_a_bundle_of_a_folder_that_is_used_comes_before_the_compiler(ahead_of_ti
 
 
 def test_a_folder_without_bundles_is_refused(tmp_path):
-    with pytest.raises(norma.BundleError, match="expected a folder of bundles that normac wrote, got '.*', which has none"):
+    with pytest.raises(
+        norma.BundleError, match="expected a folder of bundles that normac wrote, got '.*', which has none"
+    ):
         norma.use_bundles(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(norma.BundleError, match="cannot use the manifest '.*manifest.json'"):
         norma.use_bundles(tmp_path)
+
+
+def test_a_bundle_of_several_programs_is_not_used(tmp_path):
+    manifest = {"functions": [{"provenance": {"source": digest, "options": []}} for digest in ("a", "b")]}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(
+        norma.BundleError, match="expected bundles of one program each, got '.*', whose functions are of several"
+    ):
+        norma.use_bundles(tmp_path)
+
+
+def test_without_a_home_nothing_is_kept(monkeypatch, tmp_path):
+    monkeypatch.delenv("NORMA_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.chdir(tmp_path)
+    assert norma.cache.folder() is None and norma.cache.find("key") is None
+    with pytest.warns(
+        RuntimeWarning, match="cannot keep .* '~/.cache', which NORMA_CACHE_DIR may name: the user has no home"
+    ):
+        assert compiled().functions == ["l2_norm"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
@@ -353,3 +378,5 @@ def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/someone")
     assert norma.cache.folder() == Path("/home/someone/.cache/norma")
+    monkeypatch.setenv("NORMA_CACHE_DIR", "~/kernels")
+    assert norma.cache.folder() == Path("/home/someone/kernels")

@@ -59,3 +59,17 @@ def test_an_allocator_that_fails_is_reported(scale, launched, monkeypatch):
 def test_strides_are_seen(scale):
     with pytest.raises(norma.ArgumentError, match="expected stride 0 of 'x' to be 64, got 65"):
         scale(BorrowedTensor((3, 64), strides=(65, 1)), out=BorrowedTensor((3,)))
+
+
+def test_tensors_that_require_gradients_are_refused(scale, launched):
+    x, y = BorrowedTensor((3, 64)), BorrowedTensor((3,))
+    for tensors, name in (((x, y), "x"), ((y, x), "y")):
+        tensors[0].requires_grad = True
+        with pytest.raises(
+            norma.ArgumentError, match=f"expected '{name}' to be a tensor without gradient, got one that"
+        ):
+            scale(x, out=y)
+        tensors[0].requires_grad = False
+    assert launched() == []
+    scale(x, out=y)
+    assert len(launched()) == 1

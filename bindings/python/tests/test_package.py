@@ -2,6 +2,7 @@
 
 import ast
 import os
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ assert "libcuda" not in open("/proc/self/maps").read()
 
 def public(names):
     # Of the special methods, the stubs contain those that implement operators.
-    operators = {"__call__", "__contains__", "__getitem__", "__len__"}
+    operators = {"__call__", "__contains__", "__getitem__", "__iter__", "__len__"}
     return {name for name in names if not name.startswith("_") or name in operators}
 
 
@@ -40,3 +41,16 @@ def test_stubs_describe_the_extension():
 
 def test_all_that_is_exported_is_there():
     assert all(hasattr(norma, name) for name in norma.__all__)
+
+
+def test_the_version_is_the_workspaces():
+    workspace = (Path(__file__).parents[3] / "Cargo.toml").read_text()
+    assert (
+        f'version = "{norma.__version__}"'
+        in workspace.partition("[workspace.package]")[2].partition("[workspace.dep")[0]
+    )
+
+
+def test_help_on_a_function_says_how_it_is_called(scale):
+    text = pydoc.plain(pydoc.render_doc(scale))
+    assert "function(*inputs, out=None, stream=None, allocator=None, **named)" in text

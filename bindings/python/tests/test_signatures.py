@@ -147,6 +147,20 @@ def test_what_is_not_like_an_earlier_call_launches_nothing(scale, cache, launche
     assert len(launched()) == 1
 
 
+def test_a_shape_of_a_row_is_not_that_of_other_rows(tmp_path, stub, launched):
+    # An input beside the rows that has the shape of one, as a weight does.
+    manifest = json.loads((SCALE / "scale.json").read_text())
+    (function,) = manifest["functions"]
+    (x,) = function["inputs"]
+    function["inputs"].append(x | {"name": "w", "shape": [64], "strides": [1]})
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "scale_0.sm_90a.cubin").write_bytes((SCALE / "scale.sm_90a.cubin").read_bytes())
+    cache = SignatureCache(stub.framework, 2)
+    cache.add(norma.load(tmp_path)["scale"], BorrowedTensor((4, 16, 4, 16)), BorrowedTensor((4, 16)))
+    assert cache.call(BorrowedTensor((16, 4, 4, 16)), BorrowedTensor((16, 4))) is None
+    assert cache.call(BorrowedTensor((4, 16, 4, 16)), BorrowedTensor((4, 16))) is not None
+
+
 def test_tensors_that_are_absent_belong_to_a_signature(scale, cache):
     x = BorrowedTensor((3, 64))
     cache.add(scale, x, None)

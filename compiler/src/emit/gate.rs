@@ -5,6 +5,8 @@
 
 mod needs;
 
+use std::collections::HashSet;
+
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike};
 use norma_passes::mlir::diagnostic::{self, Severity};
@@ -30,16 +32,26 @@ enum Need {
 ///
 /// At least one op was reported; the diagnostics give its location and the targets that have the feature.
 pub fn check(module: OperationRef, target: &Target) -> Result<()> {
+    // What one op of the user's has become is reported once.
+    let mut reported = HashSet::new();
+    let mut report = |op: OperationRef, message: String| {
+        let location = op.location();
+        if reported.insert((location.to_raw().ptr as usize, message.clone())) {
+            diagnostic::emit(location, Severity::Error, &message, &[]);
+        }
+    };
     let mut refused = 0;
     for op in walk::pre_order(module) {
         if let Some(name) = unspeakable_name(op) {
-            let message = format!("expected a name of letters, digits, '_' and '$' for PTX, got '{name}'");
-            diagnostic::emit(op.location(), Severity::Error, &message, &[]);
+            report(
+                op,
+                format!("expected a name of letters, digits, '_' and '$' for PTX, got '{name}'"),
+            );
             refused += 1;
         }
         for need in needs::of(op) {
             if let Some(message) = objection(op, need, target) {
-                diagnostic::emit(op.location(), Severity::Error, &message, &[]);
+                report(op, message);
                 refused += 1;
             }
         }

@@ -471,8 +471,16 @@ norm.kernel @reduce_c4(%x: memref<4xf32>) space(%n = 4) {
 
 norm.kernel @reduce_c5(%x: memref<4xf32>) space(%n = 4) {
   %0 = norm.read %x[%n] : memref<4xf32>
-  // expected-error @+1 {{expected dims of the space, each once, got}}
+  // expected-error @+1 {{expected each dim once, got one again at position 1}}
   %1 = norm.reduce add %0 over(%n, %n) : f32
+}
+
+// -----
+
+norm.kernel @reduce_over_another_value(%x: memref<4xf32>, %i: index) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  // expected-error @+1 {{expected dims of the space, got another value at position 1}}
+  %1 = norm.reduce add %0 over(%n, %i) : f32
 }
 
 // -----

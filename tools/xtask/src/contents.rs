@@ -1,5 +1,5 @@
-//! Checks of what an archive or a wheel contains, by the bytes of its files: LLVM once, NVIDIA's assembler not at all, and nothing that
-//! systems with the promised glibc may lack.
+//! Checks of what an archive or a wheel contains, by the bytes of its files: LLVM once, NVIDIA's assembler and what Python compiled on this
+//! machine not at all, and nothing that systems with the promised glibc may lack.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ const OF_LLVM: &[u8] = b"NVPTX DAG->DAG Pattern Instruction Selection";
 const ELF: &[u8] = b"\x7fELF";
 /// NVIDIA's assembler as a program, which its licence does not let others distribute.
 const ASSEMBLER: &str = "ptxas";
+/// The folders of what Python compiled, for its version.
+const COMPILED_PYTHON: &str = "__pycache__";
 /// The libraries, up to their versions, that every system has for which a wheel is tagged manylinux (PEP 600).
 const PROMISED: [&str; 7] = [
     "ld-linux-x86-64.so",
@@ -40,7 +42,7 @@ impl Glibc {
     }
 }
 
-/// Checks that one file below a folder contains LLVM, and none is NVIDIA's assembler. Links are not followed.
+/// Checks that one file below a folder contains LLVM, and none is NVIDIA's assembler or what Python compiled. Links are not followed.
 ///
 /// # Errors
 /// If it is otherwise, or a file cannot be read.
@@ -49,6 +51,11 @@ pub fn check(folder: &Path) -> Result<(), Failure> {
     for file in files(folder)? {
         if file.file_name().is_some_and(|name| name == ASSEMBLER) {
             let text = format!("expected no assembler of NVIDIA's, got {}", file.display());
+            return Err(Failure::Check(text));
+        }
+        let below = file.strip_prefix(folder).unwrap_or(&file);
+        if below.components().any(|part| part.as_os_str() == COMPILED_PYTHON) {
+            let text = format!("expected nothing that Python compiled, got {}", file.display());
             return Err(Failure::Check(text));
         }
         let bytes = fs::read(&file).map_err(Failure::file("read", &file))?;
@@ -160,6 +167,21 @@ mod tests {
         fs::write(folder.path().join("ptxas"), "").unwrap();
         let error = check(folder.path()).unwrap_err().to_string();
         assert!(error.starts_with("expected no assembler of NVIDIA's"), "{error}");
+    }
+
+    #[test]
+    fn what_python_compiled_is_not_distributed() {
+        let folder = tempfile::tempdir().unwrap();
+        let compiled = folder.path().join("norma/__pycache__");
+        fs::create_dir_all(&compiled).unwrap();
+        fs::write(folder.path().join("normac"), OF_LLVM).unwrap();
+        check(folder.path()).unwrap();
+        fs::write(compiled.join("cache.cpython-311.pyc"), "").unwrap();
+        let error = check(folder.path()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("expected nothing that Python compiled"),
+            "{error}"
+        );
     }
 
     #[test]

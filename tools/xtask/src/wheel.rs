@@ -117,6 +117,8 @@ fn try_out(
         "--disable-pip-version-check",
         "install",
         "--no-deps",
+        // What pip would compile is not of the wheel.
+        "--no-compile",
     ]);
     child::ask(pip.arg("--target").arg(folder).arg(wheel))?;
     let package = folder.join("norma");
@@ -127,6 +129,13 @@ fn try_out(
     )?;
     contents::check(folder)?;
     licences::check(components, &package.join("licences"))?;
+    let own = folder
+        .join(format!("norma-{}.dist-info", env!("CARGO_PKG_VERSION")))
+        .join("licenses/LICENSE");
+    if !own.is_file() {
+        let text = format!("expected Norma's licence in the wheel, as {}", own.display());
+        return Err(Failure::Check(text));
+    }
     let needed = contents::glibc_needed(setup, &[folder])?.tag();
     match needed == tag && wheel.to_string_lossy().contains(&format!("-{tag}_")) {
         true => Ok(()),

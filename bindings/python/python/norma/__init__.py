@@ -16,7 +16,7 @@ beside this package, and on ``PATH``; compiled bundles are cached (:mod:`norma.c
 compiled ahead of time are found without a compiler. Everything may be used from several threads.
 """
 
-from norma._runtime import Bundle, Function, TensorDescription, target_of_device
+from norma._runtime import Bundle, Function, TensorDescription, __version__, target_of_device
 from norma.bundles import use_bundles
 from norma.compilation import compile, load
 from norma.errors import (
@@ -42,6 +42,7 @@ __all__ = [
     "FunctionNotFoundError",
     "TensorDescription",
     "UnsupportedError",
+    "__version__",
     "compile",
     "load",
     "target_of_device",

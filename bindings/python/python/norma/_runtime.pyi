@@ -1,8 +1,11 @@
 """The extension module: loads bundles and launches their functions."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, final
+
+#: The version of the package.
+__version__: str
 
 @final
 class Bundle:
@@ -24,6 +27,7 @@ class Bundle:
         """The targets that it was compiled for, such as ``["sm_90a"]``."""
     def __getitem__(self, name: str) -> Function: ...
     def __contains__(self, name: str) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
 
 @final
@@ -44,6 +48,9 @@ class Function:
         ``allocator(shape, dtype, device)`` for each; or new tensors of the first input's type, if its framework offers an
         allocator, as torch does. ``stream`` is a pointer or a framework's stream object; by default the kernels are launched on the
         current stream of the inputs' framework, or on the default stream if the framework does not tell its current one.
+
+        A launch is not recorded for gradients, so tensors of torch that require grad are refused unless torch does not record either, as
+        within ``torch.no_grad()``. Outputs that are given count as modified in place.
         """
     def launch_viewed(self, *tensors: Any) -> None:
         """Launches the kernels on dense tensors, inputs and then outputs. Each tensor is viewed with the shape that the function

@@ -34,15 +34,17 @@ def use_bundles(folder: str | os.PathLike[str]) -> None:
     for the part of a target, such as ``"sm_90a-h100"``, one for its architecture is used, which runs there too.
 
     Raises:
-        BundleError: the folder contains no bundle, or a manifest in it cannot be read.
+        BundleError: the folder contains no bundle of one program, or a manifest in it cannot be read.
     """
     root = Path(folder)
-    found = {}
-    for depth in ("", "*/", "*/*/"):
-        for path in sorted(root.glob(depth + _MANIFEST)):
-            origin = _origin(path)
-            if origin is not None:
-                found[origin] = path.parent
+    paths = [path for depth in ("", "*/", "*/*/") for path in sorted(root.glob(depth + _MANIFEST))]
+    origins = {path: _origin(path) for path in paths}
+    found = {origin: path.parent for path, origin in origins.items() if origin is not None}
+    if paths and not found:
+        raise BundleError(
+            f"expected bundles of one program each, got '{paths[0].parent}', whose functions are of several or do not tell theirs; "
+            "norma.load loads it"
+        )
     if not found:
         raise BundleError(f"expected a folder of bundles that normac wrote, got '{root}', which has none")
     _known.update(found)

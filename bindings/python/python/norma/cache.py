@@ -5,12 +5,14 @@ folder and renamed, so that it appears completely or not at all even if several 
 content with the digest; an incomplete file counts as missing and is replaced. If the folder cannot be written, there is a warning, and
 programs are compiled again.
 
-The folder is ``NORMA_CACHE_DIR``, or ``norma`` in ``XDG_CACHE_HOME``, or ``~/.cache/norma``; delete it to clear the cache. The name of an
+The folder is ``NORMA_CACHE_DIR``, or ``norma`` in ``XDG_CACHE_HOME``, or ``~/.cache/norma``; delete it to clear the cache. Where none of
+these names a folder, because a user has no home, there is the same warning. The name of an
 entry consists of the hash of the request and that of the compiler. On a machine without a compiler, entries copied from another one are
 used.
 """
 
 import contextlib
+import errno
 import hashlib
 import io
 import os
@@ -27,19 +29,23 @@ _ABANDONED = 3600.0
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
-def folder() -> Path:
-    """The cache's folder; it may not exist yet."""
+def folder() -> Path | None:
+    """The cache's folder, which may not exist yet; ``None`` if it is in the home of a user who has none."""
     named = os.environ.get("NORMA_CACHE_DIR")
-    if named:
-        return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path(os.path.expanduser("~")) / ".cache") / "norma"
+    path = named or os.path.join(base or "~/.cache", "norma")
+    expanded = os.path.expanduser(path)
+    # A home that is not known is left as it is, which would name a folder in the current one.
+    return None if path.startswith("~") and expanded == path else Path(expanded)
 
 
 def read(entry: str) -> dict[str, bytes] | None:
     """The files of an entry; ``None`` if it is missing or incomplete."""
+    place = folder()
+    if place is None:
+        return None
     try:
-        content = (folder() / (entry + _SUFFIX)).read_bytes()
+        content = (place / (entry + _SUFFIX)).read_bytes()
     except OSError:
         return None
     digest, archive = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
@@ -51,7 +57,8 @@ def read(entry: str) -> dict[str, bytes] | None:
 
 def find(key: str) -> dict[str, bytes] | None:
     """The files of a request, whichever compiler made them; ``None`` if there are none."""
-    for path in sorted(folder().glob(f"{key}-*{_SUFFIX}")):
+    place = folder()
+    for path in sorted(place.glob(f"{key}-*{_SUFFIX}")) if place else ():
         files = read(path.name.removesuffix(_SUFFIX))
         if files is not None:
             return files
@@ -68,12 +75,15 @@ def write(entry: str, files: dict[str, bytes]) -> None:
     content = buffer.getvalue()
     place = folder()
     try:
+        if place is None:
+            raise FileNotFoundError(errno.ENOENT, "the user has no home directory")
         place.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(place)
         replace(place / (entry + _SUFFIX), hashlib.sha256(content).digest() + content)
     except OSError as error:
+        where = "~/.cache" if place is None else place
         warnings.warn(
-            f"cannot keep what was compiled in '{place}', which NORMA_CACHE_DIR may name: {error.strerror}",
+            f"cannot keep what was compiled in '{where}', which NORMA_CACHE_DIR may name: {error.strerror}",
             RuntimeWarning,
             stacklevel=2,
         )

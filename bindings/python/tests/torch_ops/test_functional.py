@@ -1,5 +1,7 @@
 """Compares the replacements of torch's functions with torch's: values and gradients, in eager mode and in graphs."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -8,6 +10,13 @@ import norma
 import norma.torch as nt
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
+
+
+LABELS = torch.tensor([1, 2, 3])
+
+
+class Special(torch.Tensor):
+    """A subclass, which may have rules of its own for torch's functions."""
 
 
 def draw(*shape, dtype=torch.float32, scale=1.0, offset=0.0):
@@ -187,6 +196,13 @@ def test_top_k(references, path, dtype, shape, k, dim):
     assert [function.name for function in references] == ["top_k", "top_k_grad"]
 
 
+def test_results_of_top_k_have_names(references, path):
+    for dim in (0, 1):
+        found = nt.top_k(torch.tensor([[1.0, 3.0], [2.0, 0.0]]), 1, dim)
+        values, indices = found
+        assert found.values is values and found.indices is indices
+
+
 def test_equal_ones_of_top_k_are_in_order(references):
     values, places = nt.top_k(torch.tensor([[1.0, 3.0, 3.0, 2.0, 3.0]]), 3)
     assert values.tolist() == [[3.0, 3.0, 3.0]] and places.tolist() == [[1, 2, 4]]
@@ -253,16 +269,44 @@ def test_autocast_widens_what_torchs_does(references, path):
         (lambda x: nt.cross_entropy(x, torch.tensor([1])), r"expected target to have shape \(3,\), got \(1,\)"),
         (lambda x: nt.cross_entropy(x, torch.tensor([1, 1, 1]), reduction="max"), "got 'max'"),
         (lambda x: nt.rms_norm(x.to("meta"), (8,)), "expected input on a GPU, got it on meta"),
+        (lambda x: nt.rms_norm(x, 8), "expected normalized_shape to be a sequence of extents, got 8"),
+        (lambda x: nt.rms_norm(x, (8,), eps=-1e-6), "expected eps to be at least 0 and finite in float32, got -1e-06"),
+        (
+            lambda x: nt.layer_norm(x, (8,), eps=math.inf),
+            "expected eps to be at least 0 and finite in float32, got inf",
+        ),
+        (lambda x: nt.layer_norm(x, (8,), eps=1e39), "expected eps to be at least 0 and finite in float32, got 1e.39"),
+        (lambda x: nt.add_rms_norm(x, x, (8,), eps=math.nan), "expected eps to be at least 0 and finite .*, got nan"),
+        (
+            lambda x: nt.rms_norm(x, (8,), x[0], weight_offset=math.nan),
+            "expected weight_offset to be finite in float32, got nan",
+        ),
+        (lambda x: nt.softmax(x, True), "expected dim to be an integer, got True"),
+        (lambda x: nt.softmax(x, 1.0), "expected dim to be an integer, got 1.0"),
+        (lambda x: nt.top_k(x, True), "expected k to be an integer, got True"),
+        (lambda x: nt.top_k(x, 2, dim=1.0), "expected dim to be an integer, got 1.0"),
+        (lambda x: nt.router(x, True), "expected k to be an integer, got True"),
+        (lambda x: nt.cross_entropy(x, LABELS, ignore_index=1.5), "expected ignore_index to be an integer, got 1.5"),
+        (lambda x: nt.cross_entropy(x, LABELS, ignore_index=2**70), "expected ignore_index to be a number of 64 bits"),
+        (lambda x: nt.cross_entropy(x, LABELS, z_loss=math.inf), "expected z_loss to be at least 0 and finite"),
+        (lambda x: nt.cross_entropy(x, LABELS, softcap=math.inf), "expected softcap to be at least 0 and finite"),
+        (lambda x: nt.rms_norm(None, (8,)), "expected input to be a tensor of torch, got None"),
+        (lambda x: nt.softmax(x.numpy(), 1), "expected input to be a tensor of torch, got numpy.ndarray"),
+        (lambda x: nt.cross_entropy(x, [1, 2, 3]), "expected target to be a tensor of torch, got builtins.list"),
+        (lambda x: nt.add_rms_norm(x, None, (8,)), "expected residual to be a tensor of torch, got None"),
+        (lambda x: nt.rms_norm(x, (8,), x[0].numpy()), "expected weight to be a tensor of torch, got numpy.ndarray"),
+        (
+            lambda x: nt.softmax(x.as_subclass(Special), 1),
+            "expected input to be a plain tensor, got one of type Special",
+        ),
+        (
+            lambda x: nt.rms_norm(x, (8,), x[0].as_subclass(Special)),
+            "expected weight to be a plain tensor, got one of type Special",
+        ),
+        (lambda x: nt.softmax(x.to_sparse(), 1), "expected input to be a dense tensor, got torch.sparse_coo"),
     ],
 )
 def test_what_there_is_no_kernel_for_is_refused(references, call, message):
     with pytest.raises(norma.UnsupportedError, match=message):
         call(draw(3, 8))
     assert references == []
-
-
-def test_gradients_have_no_gradients(references):
-    x = draw(3, 8).requires_grad_()
-    (dx,) = torch.autograd.grad(nt.rms_norm(x, (8,)).square().sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        dx.sum().backward()

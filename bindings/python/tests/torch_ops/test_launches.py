@@ -3,10 +3,12 @@
 import pytest
 import torch
 from stub_torch import take_hosts_tensors
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import norma
 import norma.torch as nt
-from norma.torch import kernels, launches
+from norma.torch import gradients, kernels, launches, library
 
 
 @pytest.fixture(autouse=True)
@@ -150,3 +152,133 @@ def test_scales_of_other_rows_are_refused(launched):
     with pytest.raises(norma.UnsupportedError, match=r"expected scale to have shape \(3, 4\), got \(4, 4\)"):
         nt.dequantize(q[:3], scale, (1, 32))
     assert len(launched()) == 2
+
+
+def test_a_known_function_takes_no_weight_with_the_shape_of_the_rows(launched):
+    x, weight = torch.randn(4, 8, 4, 8), torch.randn(4, 8)
+    for call in (
+        lambda x, w: nt.rms_norm(x, (4, 8), w),
+        lambda x, w: nt.layer_norm(x, (4, 8), w, w),
+    ):
+        call(x, weight)
+        count = len(launched())
+        for rows in ((8, 4), (2, 16)):
+            with pytest.raises(norma.UnsupportedError, match=r"expected weight to have shape \(4, 8\), got"):
+                call(torch.randn(*rows, 4, 8), torch.randn(rows))
+        assert len(launched()) == count
+        call(torch.randn(8, 4, 4, 8), weight)
+        assert len(launched()) == count + 1
+
+
+@pytest.fixture
+def ops():
+    """Makes the ops of graphs launch on the host's tensors."""
+    for name in library.IMPLEMENTATIONS:
+        op = getattr(library, name)
+        op.register_kernel("cpu")(op._init_fn)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tracers_record_a_known_function(launched, ops):
+    norm, x = nt.RMSNorm(64).requires_grad_(False), torch.randn(4, 64)
+    norm(x)
+    traced = torch.jit.trace(norm, x, check_trace=False)
+    assert "norma::rms_norm" in str(traced.graph)
+    before_dispatch = make_fx(lambda x: nt.softmax(nt.rms_norm(x, (64,)), -1), pre_dispatch=True)(x)
+    targets = [str(node.target) for node in before_dispatch.graph.nodes if "norma" in str(node.target)]
+    assert targets == ["norma.rms_norm.default", "norma.softmax.default"]
+    count = len(launched())
+    traced(x)
+    before_dispatch(x)
+    assert len(launched()) == count + 3
+
+
+def test_modes_of_functions_alone_are_no_tracers(launched):
+    x = torch.randn(4, 64)
+    with torch.device("cpu"):
+        assert gradients.is_plain(x)
+
+
+def test_a_known_function_takes_no_sparse_or_subclassed_tensors(launched):
+    x = torch.randn(4, 64)
+    nt.rms_norm(x, (64,), x[0])
+    with pytest.raises(norma.UnsupportedError, match="expected input to be a dense tensor, got torch.sparse_coo"):
+        nt.rms_norm(x.to_sparse(), (64,), x[0])
+    with FakeTensorMode():
+        weight = torch.empty(64)
+    with pytest.raises(norma.UnsupportedError, match="expected plain tensors, .*, got one of type FakeTensor"):
+        nt.rms_norm(x, (64,), weight)
+    assert len(launched()) == 1
+
+
+def bundle_function(scale):
+    x, y = torch.randn(3, 64), torch.empty(3)
+    assert scale(x, out=y) is y
+    return x, y
+
+
+REFUSED = "expected '.' to be a tensor without gradient, got one that requires grad; detach it, or use norma.torch"
+
+
+def test_a_bundle_takes_no_tensors_whose_gradients_are_recorded(scale, launched):
+    x, y = bundle_function(scale)
+    leaf, result = x.clone().requires_grad_(), y.clone().requires_grad_()
+    for call in (
+        lambda: scale(leaf),
+        lambda: scale(leaf * 2, out=y),
+        lambda: scale(torch.nn.Parameter(x), out=y),
+        lambda: scale(x, out=result),
+        lambda: scale.launch_viewed(leaf, y),
+        lambda: scale.launch_viewed(x, result),
+    ):
+        with pytest.raises(norma.ArgumentError, match=REFUSED):
+            call()
+    assert len(launched()) == 1
+    with torch.no_grad():
+        assert not scale(leaf).requires_grad
+        scale(torch.nn.Parameter(x), out=result)
+    assert len(launched()) == 3
+
+
+def test_a_function_of_ones_own_may_call_a_bundle(scale, launched):
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return scale(x)
+
+        @staticmethod
+        def backward(ctx, dy):
+            return dy[:, None].expand(3, 64)
+
+    x = torch.randn(3, 64, requires_grad=True)
+    y = Scale.apply(x)
+    assert y.requires_grad and len(launched()) == 1
+
+
+def test_given_outputs_count_as_modified(scale):
+    x, y = bundle_function(scale)
+    version = y._version
+    scale(x, out=y)
+    scale.launch_viewed(x, y)
+    assert (y._version, x._version) == (version + 2, 0)
+    factor = torch.randn(3, requires_grad=True)
+    product = factor * y
+    scale(x, out=y)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    with torch.inference_mode():
+        scale(torch.ones(3, 64), out=torch.empty(3))
+
+
+def test_tensors_without_memory_are_no_arguments_of_a_bundle(scale, launched):
+    with FakeTensorMode():
+        fake = torch.empty(3, 64)
+    for x, got in (
+        (fake, "got a FakeTensor without memory"),
+        (torch.empty(3, 64, device="meta"), "got one that cannot be lent: "),
+    ):
+        with pytest.raises(norma.ArgumentError) as refused:
+            scale(x, out=torch.empty(3))
+        assert f"expected 'x' to be a tensor in the memory of a GPU, {got}" in str(refused.value)
+        assert "\n" not in str(refused.value)
+    assert launched() == []

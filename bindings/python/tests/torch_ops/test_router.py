@@ -81,7 +81,7 @@ X = torch.ones(3, 8)
         (lambda: nt.router(X, 0), "expected k between 1 and 8 of 8 experts, got 0"),
         (lambda: nt.router(torch.ones(2, 200), 129), "expected k between 1 and 128 of 200 experts, got 129"),
         (lambda: nt.router(X, 2, scoring="max"), "expected scoring to be 'softmax' or 'sigmoid', got 'max'"),
-        (lambda: nt.router(X, 2, scale=float("nan")), "expected a finite scale, got nan"),
+        (lambda: nt.router(X, 2, scale=float("nan")), "expected scale to be finite in float32, got nan"),
         (lambda: nt.router(X, 2, bias=X[0, :7]), r"expected bias to have shape \(8,\), got \(7,\)"),
         (lambda: nt.router(X, 2, bias=X[0].double()), "expected bias to be float32, float16 or bfloat16"),
         (lambda: nt.router(X, 2, bias=X[0].to("meta")), "expected bias on a GPU, got it on meta"),

@@ -7,11 +7,10 @@ import norma
 
 
 @pytest.mark.parametrize("make", [torch.ones, lambda *shape: torch.nn.Parameter(torch.ones(*shape))])
-def test_tensors_are_borrowed_whether_or_not_they_record_gradients(scale, make):
+@torch.no_grad()
+def test_parameters_are_borrowed_where_no_gradients_are_recorded(scale, make):
     x = make(3, 64)
-    with pytest.raises(
-        norma.ArgumentError, match="expected 'x' to be in the memory of a GPU, got host memory"
-    ):
+    with pytest.raises(norma.ArgumentError, match="expected 'x' to be in the memory of a GPU, got host memory"):
         scale(x, out=torch.empty(3))
     with pytest.raises(norma.ArgumentError, match="expected 'x' to be in the memory of a GPU"):
         scale.launch_viewed(x, torch.empty(3))

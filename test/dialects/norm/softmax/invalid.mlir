@@ -9,6 +9,14 @@ func.func @softmax_c1(%x: tensor<2x4xf32>) {
 
 // -----
 
+func.func @softmax_of_a_number(%x: tensor<f32>) {
+  // expected-error @+1 {{expected a tensor with axes, got 'tensor<f32>'}}
+  %0 = norm.softmax %x : tensor<f32> -> tensor<f32>
+  return
+}
+
+// -----
+
 func.func @softmax_c2(%x: tensor<2x4xf32>, %m: tensor<2x2xf32>) {
   // expected-error @+1 {{expected mask to broadcast to 'tensor<2x4xf32>', got 'tensor<2x2xf32>'}}
   %0 = norm.softmax %x mask(%m : tensor<2x2xf32>) : tensor<2x4xf32> -> tensor<2x4xf32>

@@ -14,8 +14,8 @@ A kernel is compiled when tensors of its types and row length first occur, and c
 :func:`prebuild` compiles kernels ahead of time, for machines without a compiler.
 Kernels run on torch's current stream. Tensors are float32, float16 or bfloat16, on a GPU, and are made contiguous if necessary; all
 arithmetic is in float32, and each result is rounded once. If Norma has no kernel, functions here raise
-:class:`norma.UnsupportedError`. Gradients are kernels too and have no gradients of their own. Under autocast, results have the types
-that torch's would have. This needs torch 2.11 or newer.
+:class:`norma.UnsupportedError`. Gradients are kernels too and have no gradients of their own; derivatives in forward mode and by transforms
+of ``torch.func`` are errors as well. Under autocast, results have the types that torch's would have. This needs torch 2.11 or newer.
 """
 
 import torch

@@ -6,6 +6,7 @@ call of a kind. Only properties that the op does not see are checked at each cal
 
 from collections.abc import Sequence
 from operator import index
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,6 +14,7 @@ from torch import Tensor
 from norma.errors import UnsupportedError
 from norma.torch import gradients, launches, library, support
 from norma.torch.gradients import is_plain
+from norma.torch.kernels import PLAIN
 from norma.torch.quantization import LINEAR, Quantization, rows_of
 
 
@@ -25,7 +27,8 @@ def _records(*tensors: Tensor | None) -> bool:
     """Whether autograd records an op on these tensors."""
     if torch.is_grad_enabled():
         for tensor in tensors:
-            if tensor is not None and tensor.requires_grad:
+            # What is no tensor is refused where its name is known.
+            if tensor is not None and getattr(tensor, "requires_grad", False):
                 return True
     return False
 
@@ -35,9 +38,26 @@ def _wide_under_autocast(dtype: torch.dtype) -> torch.dtype | None:
     return torch.float32 if dtype != torch.float32 and torch.is_autocast_enabled("cuda") else None
 
 
+def _is_plain(name: str, input: Tensor) -> bool:
+    """:func:`is_plain`, of what is a tensor that ops take."""
+    if is_plain(input):
+        return True
+    _supported(support.kind(name, input))
+    return False
+
+
+def _residual(residual: Tensor) -> None:
+    """Refuses a residual that is absent, which ops take for a norm without one."""
+    if residual is None:
+        _supported(support.kind("residual", residual))
+
+
 def _row_dims(input: Tensor, normalized_shape: Sequence[int]) -> int:
     """The number of dims at the end of the input that are normalized."""
-    shape = tuple(normalized_shape)
+    try:
+        shape = tuple(normalized_shape)
+    except TypeError:
+        raise UnsupportedError(support.not_a_shape(normalized_shape)) from None
     if not shape or input.shape[-len(shape) :] != shape:
         raise UnsupportedError(support.not_normalized(input, shape))
     return len(shape)
@@ -56,9 +76,10 @@ def rms_norm(
     The default of ``eps`` is that of float32, the type of the arithmetic. ``weight_offset`` is 1 for models whose weights are stored
     as differences from 1.
     """
+    plain = _is_plain("input", input)
     options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset), None
-    if not is_plain(input):
-        _supported(support.rms_norm(input, normalized_shape, weight, weight_offset))
+    if not plain:
+        _supported(support.rms_norm(input, normalized_shape, weight, *options[1:3]))
         return library.rms_norm(input, weight, *options)[0]
     if _records(input, weight):
         return gradients.rms_norm(input, weight, options)
@@ -75,20 +96,23 @@ def add_rms_norm(
     weight_offset: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """:func:`rms_norm` of ``input + residual``, and the sum, in one kernel."""
+    plain = _is_plain("input", input)
+    _residual(residual)
     options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset), None
-    if not is_plain(input):
-        _supported(support.add_rms_norm(input, residual, normalized_shape, weight, weight_offset))
+    if not plain:
+        _supported(support.add_rms_norm(input, residual, normalized_shape, weight, *options[1:3]))
         return library.add_rms_norm(input, residual, weight, *options)[:2]
     if _records(input, residual, weight):
         return gradients.add_rms_norm(input, residual, weight, options)
     return launches.rms_norm(input, residual, weight, *options, False)
 
 
-_FLOAT32_EPS = torch.finfo(torch.float32).eps
+#: The default of ``eps`` in norms without a mean.
+FLOAT32_EPS = torch.finfo(torch.float32).eps
 
 
 def _eps(eps: float | None) -> float:
-    return _FLOAT32_EPS if eps is None else float(eps)
+    return FLOAT32_EPS if eps is None else float(eps)
 
 
 def layer_norm(
@@ -99,9 +123,10 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """``torch.nn.functional.layer_norm``."""
+    plain = _is_plain("input", input)
     options = _row_dims(input, normalized_shape), float(eps), _wide_under_autocast(input.dtype)
-    if not is_plain(input):
-        _supported(support.layer_norm(input, normalized_shape, weight, bias))
+    if not plain:
+        _supported(support.layer_norm(input, normalized_shape, weight, bias, eps))
         return library.layer_norm(input, weight, bias, *options)[0]
     if _records(input, weight, bias):
         return gradients.layer_norm(input, weight, bias, options)
@@ -121,15 +146,17 @@ def log_softmax(
 
 
 def _softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None) -> Tensor:
-    rank, plain = input.dim(), is_plain(input)
-    if not plain or dtype is not None or dim is None or not -rank <= dim < rank:
-        _supported(support.softmax(input, dim, dtype))
+    plain = _is_plain("input", input)
+    rank = input.dim()
+    if not plain or dtype is not None or type(dim) is not int or not -rank <= dim < rank:
+        _supported(support.softmax(op, input, dim, dtype))
     if dtype is None:
         dtype = _wide_under_autocast(input.dtype)
     elif dtype != torch.float32:
         # Torch rounds the input to this type before it takes exponentials.
         input, dtype = input.to(dtype), None
-    dim %= rank
+    # That it is an integer was checked.
+    dim = index(dim) % rank  # type: ignore[arg-type]
     if not plain:
         return getattr(library, op)(input, dim, dtype)
     if _records(input):
@@ -137,15 +164,24 @@ def _softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None)
     return launches.softmax(op, input, dim, dtype)
 
 
-def top_k(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+class TopK(NamedTuple):
+    """What :func:`top_k` returns, with the names that ``torch.topk`` gives its results."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def top_k(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> TopK:
     """``torch.topk``: the k largest elements along a dim, up to 128, and their indices.
 
     They are always sorted, equal ones by their indices and NaN first, so that the result is the same in every
     run. The time grows with k. Along a dim other than the last one, rows are first copied to be contiguous.
     """
-    rank, plain = input.dim(), is_plain(input)
-    if not plain or not largest or not -rank <= dim < rank:
+    plain = _is_plain("input", input)
+    rank = input.dim()
+    if not plain or not largest or type(dim) is not int or type(k) is not int or not -rank <= dim < rank:
         _supported(support.top_k(input, k, dim, largest))
+    dim, k = index(dim), index(k)
     is_last = dim % rank == rank - 1
     rows = input if is_last else input.movedim(dim, -1)
     if not plain:
@@ -155,7 +191,7 @@ def top_k(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bo
     else:
         found = launches.top_k(rows, k)
     values, indices = found
-    return (values, indices) if is_last else (values.movedim(-1, dim), indices.movedim(-1, dim))
+    return TopK(values, indices) if is_last else TopK(values.movedim(-1, dim), indices.movedim(-1, dim))
 
 
 def _without_gradients(*tensors: Tensor | None) -> None:
@@ -211,8 +247,8 @@ def quantize(
     The result has no gradient.
     """
     quantization = _quantization(block, dtype, scale_dtype, scale_layout, power_of_two, round_down)
+    plain = _is_plain("input", input)
     _without_gradients(input, scale, tensor_scale)
-    plain = is_plain(input)
     if not plain or (quantization.needs_matrices and input.dim() > 3):
         _supported(support.quantize(input, quantization, scale, tensor_scale))
     if plain:
@@ -233,9 +269,10 @@ def dequantize(
 ) -> Tensor:
     """``input * scale`` of type ``dtype``, for results of :func:`quantize` with the same ``block``, ``tensor_scale`` and ``scale_layout``.
     It has no gradient."""
+    plain = _is_plain("input", input)
+    _supported(None if is_plain(scale) else support.kind("scale", scale))
     quantization = _quantization(block, input.dtype, scale.dtype, scale_layout)
     _without_gradients(input, scale, tensor_scale)
-    plain = is_plain(input)
     # The op sees scales in the order of memory, whose shape does not tell that of the blocks.
     if not plain or scale_layout != LINEAR or (quantization.needs_matrices and input.dim() > 3):
         _supported(support.dequantize(input, quantization, scale, tensor_scale, dtype))
@@ -268,8 +305,9 @@ def rms_norm_quantize(
     It is quantized as float32, before it is rounded to another type. The normalized dims are one row of columns.
     """
     quantization = _quantization(block, dtype, scale_dtype, scale_layout, power_of_two, round_down)
+    plain = _is_plain("input", input)
     options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset)
-    return _rms_norm_quantize(input, None, weight, scale, tensor_scale, options, quantization, output_dtype)
+    return _rms_norm_quantize(plain, input, None, weight, scale, tensor_scale, options, quantization, output_dtype)
 
 
 def add_rms_norm_quantize(
@@ -293,11 +331,14 @@ def add_rms_norm_quantize(
     """:func:`rms_norm_quantize` of ``input + residual``, in one kernel: the quantized elements, the scales, the sum, and with
     ``output_dtype`` also what is quantized."""
     quantization = _quantization(block, dtype, scale_dtype, scale_layout, power_of_two, round_down)
+    plain = _is_plain("input", input)
+    _residual(residual)
     options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset)
-    return _rms_norm_quantize(input, residual, weight, scale, tensor_scale, options, quantization, output_dtype)
+    return _rms_norm_quantize(plain, input, residual, weight, scale, tensor_scale, options, quantization, output_dtype)
 
 
 def _rms_norm_quantize(
+    plain: bool,
     input: Tensor,
     residual: Tensor | None,
     weight: Tensor | None,
@@ -308,14 +349,14 @@ def _rms_norm_quantize(
     output_dtype: torch.dtype | None,
 ) -> tuple[Tensor, ...]:
     _without_gradients(input, residual, weight, scale, tensor_scale)
-    dims, _, weight_offset = options
+    dims, eps, weight_offset = options
     operands = input, residual, weight, scale, tensor_scale
-    if is_plain(input):
+    if plain:
         q, *others = launches.rms_norm_quantize(*operands, *options, quantization, output_dtype)
     else:
         row = input.shape[input.dim() - dims :]
         reason = support.rms_norm_quantize(
-            input, residual, row, weight, weight_offset, quantization, scale, tensor_scale, output_dtype
+            input, residual, row, weight, eps, weight_offset, quantization, scale, tensor_scale, output_dtype
         )
         _supported(reason)
         q, computed, h, y = library.rms_norm_quantize(*operands, *options, *quantization, output_dtype)
@@ -343,9 +384,11 @@ def router(
     sums of score and bias, sorted by these; weights are of the scores alone. The weights of a token are divided by their sum if
     ``renormalize``, and multiplied by ``scale``. They have no gradients.
     """
+    plain = _is_plain("logits", logits)
     _without_gradients(logits, bias)
+    _supported(support.integer("k", k))
     options = index(k), scoring, bool(renormalize), float(scale)
-    if is_plain(logits):
+    if plain:
         return launches.router(logits, bias, *options)
     _supported(support.router(logits, k, scoring, bias, scale))
     return library.router(logits, bias, *options)
@@ -369,16 +412,16 @@ def cross_entropy(
     Each row's loss is increased by ``z_loss`` times the square of the row's logarithm of the sum of exponentials. Unless ``softcap`` is 0,
     logits are first capped as ``softcap * tanh(input / softcap)``. Losses are summed in float32.
     """
-    plain = is_plain(input)
+    plain = _is_plain("input", input)
     is_deprecated = size_average is not None or reduce is not None
-    if not plain or input.dim() != 2 or is_deprecated or (weight is not None and weight.requires_grad):
+    is_checked = plain and type(ignore_index) is int and type(target) in PLAIN and input.dim() == 2
+    if not is_checked or is_deprecated or (weight is not None and weight.requires_grad):
+        numbers = label_smoothing, z_loss, softcap
         _supported(
-            support.cross_entropy(
-                input, target, weight, size_average, reduce, reduction, label_smoothing, z_loss, softcap
-            )
+            support.cross_entropy(input, target, weight, size_average, reduce, ignore_index, reduction, *numbers)
         )
     dtype = _wide_under_autocast(input.dtype)
-    options = reduction, dtype, int(ignore_index), float(label_smoothing), float(z_loss), float(softcap)
+    options = reduction, dtype, index(ignore_index), float(label_smoothing), float(z_loss), float(softcap)
     if not plain:
         return library.cross_entropy(input, target, weight, *options)[0]
     if _records(input):

@@ -63,8 +63,8 @@ class Op:
         cache = self._caches.get((row_dims, options))
         if cache is not None and not tensors[0].is_meta:
             results = cache.call(*tensors)
-            if results is None:
-                results = cache.call(*(None if tensor is None else tensor.contiguous() for tensor in tensors))
+            if results is None and (dense := _dense(tensors)):
+                results = cache.call(*dense)
             if results is not None:
                 return results
         return self._call_first(row_dims, options, tensors)
@@ -104,9 +104,17 @@ def _compile(device: int, source: Source) -> Function:
     return bundle[bundle.functions[0]]
 
 
+def _dense(tensors: tuple[Tensor | None, ...]) -> list[Tensor | None] | None:
+    """The tensors, contiguous; ``None`` if one of them cannot be, for which there is no kernel."""
+    try:
+        return [None if tensor is None else tensor.contiguous() for tensor in tensors]
+    except (AttributeError, RuntimeError):
+        return None
+
+
 def _readable(tensor: Tensor, align: int) -> Tensor:
     """The tensor in a form that kernels can read: dense, and aligned for vectors. A slice that is not (a rare case) is copied."""
     if type(tensor) not in PLAIN:
-        tensor = tensor.as_subclass(Tensor)
+        raise UnsupportedError(f"expected plain tensors, as the first one is, got one of type {type(tensor).__name__}")
     tensor = tensor.contiguous()
     return tensor.clone() if tensor.data_ptr() % align else tensor

@@ -4,13 +4,15 @@ Each op is functional and has a fake implementation that returns empty results, 
 are ops as well; :mod:`norma.torch.gradients` connects them to the ops.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 from torch.library import custom_op
 
-from norma.torch import launches
+from norma.errors import UnsupportedError
+from norma.torch import launches, support
 from norma.torch.quantization import Quantization, rows_of
 
 
@@ -19,8 +21,17 @@ IMPLEMENTATIONS: dict[str, Callable[..., Tensor | tuple[Tensor, ...]]] = {}
 
 
 def _op(function):
-    IMPLEMENTATIONS[function.__name__] = function
-    return custom_op(f"norma::{function.__name__}", mutates_args=(), device_types="cuda")(function)
+    name = function.__name__
+    IMPLEMENTATIONS[name] = function
+
+    @functools.wraps(function)
+    def run(*arguments):
+        # Torch calls an op that has no rule for derivatives in forward mode as if its results had none.
+        if reason := support.dual(name, *arguments):
+            raise UnsupportedError(reason)
+        return function(*arguments)
+
+    return custom_op(f"norma::{name}", mutates_args=(), device_types="cuda")(run)
 
 
 def _like(x: Tensor, dtype: torch.dtype | None = None) -> Tensor:

@@ -4,46 +4,52 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import torch.nn.functional as F
+from torch.overrides import handle_torch_function, has_torch_function
 
 from norma.errors import UnsupportedError
 from norma.torch import functional, support
 
-#: The functions that can be replaced: Norma's function, and a check of the arguments on which the existence of a kernel
-#: depends.
+# What the functions that can be replaced take, by torch's names, which are those in the errors of calls that do not fit. Each returns the
+# reason why a call is not Norma's.
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    return support.rms_norm(input, normalized_shape, weight, functional.FLOAT32_EPS if eps is None else eps, 0.0)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    return support.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    return support.softmax("softmax", input, dim, dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    return support.softmax("log_softmax", input, dim, dtype)
+
+
+def cross_entropy(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
+    numbers = label_smoothing, 0.0, 0.0
+    return support.cross_entropy(input, target, weight, size_average, reduce, ignore_index, reduction, *numbers)
+
+
+#: Norma's functions, and the checks of their arguments.
 _FUNCTIONS: dict[str, tuple[Callable, Callable]] = {
-    "rms_norm": (
-        functional.rms_norm,
-        lambda input, normalized_shape, weight=None, eps=None: support.rms_norm(input, normalized_shape, weight, 0.0),
-    ),
-    "layer_norm": (
-        functional.layer_norm,
-        lambda input, normalized_shape, weight=None, bias=None, eps=1e-5: support.layer_norm(
-            input, normalized_shape, weight, bias
-        ),
-    ),
-    "softmax": (
-        functional.softmax,
-        lambda input, dim=None, _stacklevel=3, dtype=None: support.softmax(input, dim, dtype),
-    ),
-    "log_softmax": (
-        functional.log_softmax,
-        lambda input, dim=None, _stacklevel=3, dtype=None: support.softmax(input, dim, dtype),
-    ),
-    "cross_entropy": (
-        functional.cross_entropy,
-        lambda input,
-        target,
-        weight=None,
-        size_average=None,
-        ignore_index=-100,
-        reduce=None,
-        reduction="mean",
-        label_smoothing=0.0: support.cross_entropy(
-            input, target, weight, size_average, reduce, reduction, label_smoothing, 0.0, 0.0
-        ),
-    ),
+    check.__name__: (getattr(functional, check.__name__), check)
+    for check in (rms_norm, layer_norm, softmax, log_softmax, cross_entropy)
 }
 
 #: The active contexts, the innermost last: for each name that a context replaces, whether calls may fall back to torch's function.
@@ -89,6 +95,15 @@ def _apply(names: Iterable[str]) -> None:
             setattr(F, name, _originals.pop(name))
 
 
+def _fall_back(original: Callable, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Calls torch's function. It would tell tensors with rules of their own the function that its name stands for now, which they do not
+    know, so they are asked here."""
+    values = (*arguments, *named.values())
+    if has_torch_function(values):
+        return handle_torch_function(original, values, *arguments, **named)
+    return original(*arguments, **named)
+
+
 def _replacement(name: str, original: Callable, fallback: bool) -> Callable:
     function, why_not = _FUNCTIONS[name]
 
@@ -98,7 +113,7 @@ def _replacement(name: str, original: Callable, fallback: bool) -> Callable:
         if reason is None:
             return function(*arguments, **named)
         if fallback:
-            return original(*arguments, **named)
-        raise UnsupportedError(reason)
+            return _fall_back(original, arguments, named)
+        raise UnsupportedError(f"cannot replace {name}: {reason}")
 
     return replaced

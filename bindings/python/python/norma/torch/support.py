@@ -4,11 +4,17 @@ Each function takes the arguments of the op of its name, and returns the reason 
 or ``None`` if there is one. Nothing is computed, so a tracer may run these functions.
 """
 
-import math
+import sys
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch._C._functorch import TransformType
+from torch._functorch.pyfunctorch import retrieve_all_functorch_interpreters
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
+from torch.autograd import forward_ad
+from torch.nn import Parameter
 
 from norma.torch.quantization import LAYOUTS, LINEAR, PACKED, Quantization, rows_of
 
@@ -24,7 +30,103 @@ def _is_on_gpu(tensor: Tensor) -> bool:
     return tensor.is_cuda or (prebuilding > 0 and tensor.is_meta)
 
 
+#: The types of tensors that are memory with a shape, or that a tracer uses in their place.
+_KINDS = (Tensor, Parameter, FakeTensor, FunctionalTensor)
+
+
+def _is_awaited(kind: type) -> bool:
+    """Whether tensors of this type are those that torch's collectives return, which any op waits for."""
+    collectives = sys.modules.get("torch.distributed._functional_collectives")
+    return collectives is not None and kind is collectives.AsyncCollectiveTensor
+
+
+def kind(name: str, tensor: object) -> str | None:
+    """Why this is no tensor that ops take: one of another type, such as a ``DTensor``, has rules of its own for each op."""
+    of = type(tensor)
+    if not isinstance(tensor, Tensor):
+        return f"expected {name} to be a tensor of torch, got {'None' if tensor is None else f'{of.__module__}.{of.__qualname__}'}"
+    if of not in _KINDS and not _is_awaited(of):
+        return f"expected {name} to be a plain tensor, got one of type {of.__name__}"
+    if tensor.is_nested or tensor.layout != torch.strided:
+        return f"expected {name} to be a dense tensor, got {'a nested one' if tensor.is_nested else tensor.layout}"
+    # A tracer cannot ask, and torch's own has no names.
+    if not torch.compiler.is_compiling() and tensor.has_names():
+        return f"expected {name} without names of its dims, got {tensor.names}"
+    return None
+
+
+def _transforms() -> set[TransformType]:
+    """The transforms of ``torch.func`` that are active."""
+    if not torch._C._are_functorch_transforms_active():
+        return set()
+    return {interpreter.key() for interpreter in retrieve_all_functorch_interpreters()}
+
+
+def _is_transformed() -> bool:
+    """Whether a transform that takes derivatives is active."""
+    return bool(_transforms() & {TransformType.Grad, TransformType.Jvp})
+
+
+# torch.compile traces with the same transforms, and takes the result for a constant of the trace, as
+# `torch.compiler.assume_constant_result` says, which would import all of its tracer.
+_is_transformed._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def dual(op: str, *tensors: object) -> str | None:
+    """Why an op has no result with a derivative in forward mode: Norma has no rules for these, and without rules torch would return a
+    derivative of zero."""
+    if forward_ad._current_level < 0:
+        return None
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and forward_ad.unpack_dual(tensor).tangent is not None:
+            return (
+                f"expected tensors without derivatives in forward mode, which {op} does not compute, got a dual tensor"
+            )
+    return None
+
+
+def underivable(op: str, *tensors: Tensor | None) -> str | None:
+    """Why the derivative that torch is about to take of an op on these tensors is none that there are kernels for."""
+    if _is_transformed():
+        return f"expected gradients by autograd, as {op} has no others, got a transform of torch.func that takes derivatives"
+    return None if torch.compiler.is_compiling() else dual(op, *tensors)
+
+
+def batched(*gradients: Tensor | None) -> str | None:
+    """Why a backward failed, if these incoming gradients are not of one result."""
+    if any(gradient is not None and torch._C._functorch.is_legacy_batchedtensor(gradient) for gradient in gradients):
+        return "expected one gradient in a backward of norma.torch, got a batch of them, as by is_grads_batched"
+    if _is_transformed():
+        return "expected a backward outside of transforms of torch.func, got one within"
+    return None
+
+
+#: What autograd says where a gradient is differentiated.
+WITHOUT_SECOND_DERIVATIVES = (
+    "expected first derivatives of functions of norma.torch, whose gradients have none, got a second one"
+)
+
+
+def integer(name: str, value: object) -> str | None:
+    """Tracers' integers count, and truth values do not."""
+    if type(value) is int or (not isinstance(value, bool) and hasattr(value, "__index__")):
+        return None
+    return f"expected {name} to be an integer, got {value!r}"
+
+
+_LARGEST = torch.finfo(torch.float32).max
+
+
+def _number(name: str, value: float, least: float = -_LARGEST) -> str | None:
+    """Programs compute in float32. A tracer can compare numbers, but has no ``math.isfinite``."""
+    if least <= value <= _LARGEST:
+        return None
+    return f"expected {name} to be {'' if least else 'at least 0 and '}finite in float32, got {value}"
+
+
 def _tensor(name: str, tensor: Tensor, input: Tensor | None = None) -> str | None:
+    if reason := kind(name, tensor):
+        return reason
     if not _is_on_gpu(tensor):
         return f"expected {name} on a GPU, got it on {tensor.device}"
     if tensor.dtype not in _FLOATS:
@@ -38,8 +140,15 @@ def not_normalized(input: Tensor, shape: tuple[int, ...]) -> str:
     return f"expected input's last dims to be {shape}, got {tuple(input.shape)}"
 
 
+def not_a_shape(normalized_shape: object) -> str:
+    return f"expected normalized_shape to be a sequence of extents, got {normalized_shape!r}"
+
+
 def _normalized(input: Tensor, normalized_shape: Sequence[int], operands: dict[str, Tensor | None]) -> str | None:
-    shape = tuple(normalized_shape)
+    try:
+        shape = tuple(normalized_shape)
+    except TypeError:
+        return not_a_shape(normalized_shape)
     if not shape or input.shape[-len(shape) :] != shape:
         return not_normalized(input, shape)
     if 0 in shape:
@@ -47,6 +156,8 @@ def _normalized(input: Tensor, normalized_shape: Sequence[int], operands: dict[s
     for name, operand in operands.items():
         if operand is None:
             continue
+        if reason := kind(name, operand):
+            return reason
         if operand.shape != shape:
             return f"expected {name} to have shape {shape}, got {tuple(operand.shape)}"
         if reason := _tensor(name, operand, input):
@@ -54,10 +165,30 @@ def _normalized(input: Tensor, normalized_shape: Sequence[int], operands: dict[s
     return None
 
 
-def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, weight_offset: float) -> str | None:
+def _epsilon(eps: float) -> str | None:
+    return _number("eps", eps, 0)
+
+
+def _offset(weight: Tensor | None, weight_offset: float) -> str | None:
     if weight is None and weight_offset != 0:
         return f"expected a weight for weight_offset {weight_offset}, got none"
-    return _tensor("input", input) or _normalized(input, normalized_shape, {"weight": weight})
+    return _number("weight_offset", weight_offset)
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None,
+    eps: float,
+    weight_offset: float,
+) -> str | None:
+    return (
+        _tensor("input", input)
+        or _normalized(input, normalized_shape, {"weight": weight})
+        or _epsilon(eps)
+        or _offset(weight, weight_offset)
+        or underivable("rms_norm", input, weight)
+    )
 
 
 def add_rms_norm(
@@ -65,31 +196,45 @@ def add_rms_norm(
     residual: Tensor,
     normalized_shape: Sequence[int],
     weight: Tensor | None,
+    eps: float,
     weight_offset: float,
 ) -> str | None:
+    if reason := kind("input", input) or kind("residual", residual):
+        return reason
     if residual.dtype != input.dtype or residual.shape != input.shape:
         expected, got = (f"{tensor.dtype} {tuple(tensor.shape)}" for tensor in (input, residual))
         return f"expected residual to be {expected} as input is, got {got}"
-    return _tensor("residual", residual, input) or rms_norm(input, normalized_shape, weight, weight_offset)
+    return (
+        _tensor("residual", residual, input)
+        or underivable("add_rms_norm", input, residual, weight)
+        or rms_norm(input, normalized_shape, weight, eps, weight_offset)
+    )
 
 
 def layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> str | None:
     operands = {"weight": weight, "bias": bias}
-    return _tensor("input", input) or _normalized(input, normalized_shape, operands)
+    return (
+        _tensor("input", input)
+        or _normalized(input, normalized_shape, operands)
+        or _epsilon(eps)
+        or underivable("layer_norm", input, weight, bias)
+    )
 
 
-def softmax(input: Tensor, dim: int | None, dtype: torch.dtype | None) -> str | None:
+def softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None) -> str | None:
     if dim is None:
         return "expected a dim, got none"
+    if reason := kind("input", input) or integer("dim", dim):
+        return reason
     if not -input.dim() <= dim < input.dim():
         return f"expected a dim of an input of {input.dim()} dims, got {dim}"
     if input.shape[dim] == 0:
         return f"expected rows of at least one element, got {tuple(input.shape)}"
     if dtype is not None and dtype not in _FLOATS:
         return f"expected a result of float32, float16 or bfloat16, got {dtype}"
-    return _tensor("input", input)
+    return _tensor("input", input) or underivable(op, input)
 
 
 #: The largest number of elements that the op finds: each takes a pass over the row.
@@ -99,12 +244,14 @@ MOST_OF_TOP_K = 128
 def top_k(input: Tensor, k: int, dim: int, largest: bool) -> str | None:
     if not largest:
         return "expected the largest, got largest=False"
+    if reason := kind("input", input) or integer("dim", dim) or integer("k", k):
+        return reason
     if not -input.dim() <= dim < input.dim():
         return f"expected a dim of an input of {input.dim()} dims, got {dim}"
     most = min(MOST_OF_TOP_K, input.shape[dim])
     if not 1 <= k <= most:
         return f"expected k between 1 and {most} of rows of {input.shape[dim]}, got {k}"
-    return _tensor("input", input)
+    return _tensor("input", input) or underivable("top_k", input)
 
 
 #: The types of quantized elements and of their scales.
@@ -120,6 +267,8 @@ def _one_of(name: str, value: object, known: Sequence[object]) -> str | None:
 
 
 def _operand(name: str, tensor: Tensor, dtype: torch.dtype, shape: tuple[int, ...], input: Tensor) -> str | None:
+    if reason := kind(name, tensor):
+        return reason
     if not _is_on_gpu(tensor):
         return f"expected {name} on a GPU, got it on {tensor.device}"
     if tensor.dtype != dtype:
@@ -206,7 +355,11 @@ def not_a_block(block: object) -> str:
 def quantize(
     input: Tensor, quantization: Quantization, scale: Tensor | None, tensor_scale: Tensor | None
 ) -> str | None:
-    return _tensor("input", input) or _quantized(input, tuple(input.shape), quantization, scale, tensor_scale)
+    return (
+        _tensor("input", input)
+        or _quantized(input, tuple(input.shape), quantization, scale, tensor_scale)
+        or underivable("quantize", input, scale, tensor_scale)
+    )
 
 
 def dequantize(
@@ -218,6 +371,8 @@ def dequantize(
     is_stored: bool = False,
 ) -> str | None:
     """``is_stored`` is whether the scales have the shape in which a kernel reads them."""
+    if reason := kind("input", input):
+        return reason
     if not _is_on_gpu(input):
         return f"expected input on a GPU, got it on {input.device}"
     if reason := _one_of("dtype", dtype, _FLOATS):
@@ -227,7 +382,7 @@ def dequantize(
     if reason := _quantization(shape, quantization, tensor_scale, input, names):
         return reason
     expected = quantization.stored(shape) if is_stored else quantization.shown(shape)
-    return _operand("scale", scale, scale.dtype, expected, input)
+    return _operand("scale", scale, scale.dtype, expected, input) or underivable("dequantize", input, scale)
 
 
 def rms_norm_quantize(
@@ -235,6 +390,7 @@ def rms_norm_quantize(
     residual: Tensor | None,
     normalized_shape: Sequence[int],
     weight: Tensor | None,
+    eps: float,
     weight_offset: float,
     quantization: Quantization,
     scale: Tensor | None,
@@ -242,9 +398,9 @@ def rms_norm_quantize(
     output_dtype: torch.dtype | None,
 ) -> str | None:
     reason = (
-        rms_norm(input, normalized_shape, weight, weight_offset)
+        rms_norm(input, normalized_shape, weight, eps, weight_offset)
         if residual is None
-        else add_rms_norm(input, residual, normalized_shape, weight, weight_offset)
+        else add_rms_norm(input, residual, normalized_shape, weight, eps, weight_offset)
     )
     if reason:
         return reason
@@ -262,7 +418,7 @@ _SCORINGS = ("softmax", "sigmoid")
 
 
 def router(logits: Tensor, k: int, scoring: str, bias: Tensor | None, scale: float) -> str | None:
-    if reason := _one_of("scoring", scoring, _SCORINGS):
+    if reason := kind("logits", logits) or _one_of("scoring", scoring, _SCORINGS):
         return reason
     if logits.dim() == 0:
         return "expected logits to have a dim of experts, got a number"
@@ -270,15 +426,16 @@ def router(logits: Tensor, k: int, scoring: str, bias: Tensor | None, scale: flo
     most = min(MOST_OF_TOP_K, experts)
     if not 1 <= k <= most:
         return f"expected k between 1 and {most} of {experts} experts, got {k}"
-    # A tracer can compare numbers, but has no math.isfinite.
-    if not -math.inf < scale < math.inf:
-        return f"expected a finite scale, got {scale}"
+    if reason := _number("scale", scale):
+        return reason
     if bias is not None:
+        if reason := kind("bias", bias):
+            return reason
         if tuple(bias.shape) != (experts,):
             return f"expected bias to have shape {(experts,)}, got {tuple(bias.shape)}"
         if reason := _tensor("bias", bias, logits):
             return reason
-    return _tensor("logits", logits)
+    return _tensor("logits", logits) or underivable("router", logits, bias)
 
 
 #: Why there is no kernel for a tensor whose gradient is wanted, without its name.
@@ -293,19 +450,24 @@ def cross_entropy(
     weight: Tensor | None,
     size_average: bool | None,
     reduce: bool | None,
+    ignore_index: int,
     reduction: str,
     label_smoothing: float,
     z_loss: float,
     softcap: float,
 ) -> str | None:
+    if reason := kind("input", input) or kind("target", target) or integer("ignore_index", ignore_index):
+        return reason
+    if not -(2**63) <= ignore_index < 2**63:
+        return f"expected ignore_index to be a number of 64 bits, got {ignore_index}"
     if size_average is not None or reduce is not None:
         return "expected reduction in place of size_average and reduce, which torch has deprecated"
     if reduction not in ("none", "sum", "mean"):
         return f"expected reduction 'none', 'sum' or 'mean', got '{reduction}'"
     if not 0 <= label_smoothing <= 1:
         return f"expected label_smoothing between 0 and 1, got {label_smoothing}"
-    if not (z_loss >= 0 and softcap >= 0):
-        return f"expected z_loss and softcap to be at least 0, got {z_loss} and {softcap}"
+    if reason := _number("z_loss", z_loss, 0) or _number("softcap", softcap, 0):
+        return reason
     if target.dtype not in _LABELS:
         return f"expected target to hold labels of int64 or int32, got {target.dtype}"
     if input.dim() == 0:
@@ -319,13 +481,15 @@ def cross_entropy(
     if target.device != input.device:
         return f"expected target on {input.device}, where input is, got it on {target.device}"
     if weight is not None:
+        if reason := kind("weight", weight):
+            return reason
         if tuple(weight.shape) != (input.shape[classes],):
             return f"expected weight to have shape {(input.shape[classes],)}, got {tuple(weight.shape)}"
         if weight.requires_grad:
             return "expected a weight without gradients, which its kernels do not compute"
         if reason := _tensor("weight", weight, input):
             return reason
-    return _tensor("input", input)
+    return _tensor("input", input) or underivable("cross_entropy", input, weight)
 
 
 # The same checks on an op's tensors and options, in the form in which `norma.torch.launches` passes them.
@@ -336,19 +500,20 @@ def _row(x: Tensor, row_dims: int) -> tuple[int, ...]:
 
 
 def of_rms_norm(row_dims: int, options: tuple, x: Tensor, residual: Tensor | None, weight: Tensor | None) -> str | None:
-    _, weight_offset, *_ = options
+    eps, weight_offset, *_ = options
     if residual is None:
-        return rms_norm(x, _row(x, row_dims), weight, weight_offset)
-    return add_rms_norm(x, residual, _row(x, row_dims), weight, weight_offset)
+        return rms_norm(x, _row(x, row_dims), weight, eps, weight_offset)
+    return add_rms_norm(x, residual, _row(x, row_dims), weight, eps, weight_offset)
 
 
-def of_layer_norm(row_dims: int, _: tuple, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> str | None:
-    return layer_norm(x, _row(x, row_dims), weight, bias)
+def of_layer_norm(row_dims: int, options: tuple, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> str | None:
+    eps, *_ = options
+    return layer_norm(x, _row(x, row_dims), weight, bias, eps)
 
 
 def of_softmax(row_dims: int, options: tuple, x: Tensor) -> str | None:
-    _, dtype = options
-    return softmax(x, x.dim() - row_dims, dtype)
+    op, dtype = options
+    return softmax(op, x, x.dim() - row_dims, dtype)
 
 
 def of_top_k(_: int, options: tuple, x: Tensor) -> str | None:
@@ -375,9 +540,9 @@ def of_rms_norm_quantize(
     scale: Tensor | None,
     tensor_scale: Tensor | None,
 ) -> str | None:
-    _, weight_offset, quantization, dtype = options
+    eps, weight_offset, quantization, dtype = options
     row = _row(x, row_dims)
-    return rms_norm_quantize(x, residual, row, weight, weight_offset, quantization, scale, tensor_scale, dtype)
+    return rms_norm_quantize(x, residual, row, weight, eps, weight_offset, quantization, scale, tensor_scale, dtype)
 
 
 def of_router(_: int, options: tuple, logits: Tensor, bias: Tensor | None) -> str | None:
@@ -386,5 +551,6 @@ def of_router(_: int, options: tuple, logits: Tensor, bias: Tensor | None) -> st
 
 
 def of_cross_entropy(_: int, options: tuple, logits: Tensor, labels: Tensor, weight: Tensor | None) -> str | None:
-    reduction, _, _, label_smoothing, z_loss, softcap, _ = options
-    return cross_entropy(logits, labels, weight, None, None, reduction, label_smoothing, z_loss, softcap)
+    reduction, _, ignore_index, label_smoothing, z_loss, softcap, _ = options
+    numbers = label_smoothing, z_loss, softcap
+    return cross_entropy(logits, labels, weight, None, None, ignore_index, reduction, *numbers)
