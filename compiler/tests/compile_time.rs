@@ -169,8 +169,8 @@ fn squares(columns: u64, count: usize) -> String {
         let last = match result {
             "out" => format!(
                 "%p = arith.mulf %v0, %v0 : f32
-                 %m = norm.reduce max %s{step} over(%n) : f32
-                 %out = arith.subf %p, %m : f32\n"
+                 %max = norm.reduce max %s{step} over(%n) : f32
+                 %out = arith.subf %p, %max : f32\n"
             ),
             _ => format!("%{result} = arith.addf %s{step}, %v0 : f32\n"),
         };
