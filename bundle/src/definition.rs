@@ -182,6 +182,26 @@ impl Statement {
 }
 
 impl Definition {
+    /// Whether what is computed depends on what the caller left in an output: a statement reads it before one has written it. Such a
+    /// definition states no results, and no function can have it.
+    pub fn reads_what_outputs_held(&self, function: &Function) -> bool {
+        let mut unwritten: BTreeSet<&str> = function
+            .outputs
+            .iter()
+            .map(|output| output.name.as_str())
+            .collect();
+        self.statements.iter().any(|statement| {
+            let reads = statement
+                .operands()
+                .into_iter()
+                .any(|operand| unwritten.contains(operand));
+            for written in statement.results() {
+                unwritten.remove(written);
+            }
+            reads
+        })
+    }
+
     /// Checks the definition against the function it belongs to: names refer to tensors, what is read has been written,
     /// programs are consistent, and every output is written.
     ///
@@ -311,6 +331,16 @@ mod tests {
             complaint(&NAMED.replace("\"x\": \"x\"", "\"x\": \"y\"")),
             "statements[0]: 'y' is read before a statement writes it"
         );
+    }
+
+    #[test]
+    fn outputs_hold_nothing_before_a_statement_writes_them() {
+        let reads_first = |json: &str| definition(json).reads_what_outputs_held(&function());
+        assert!(!reads_first(NAMED));
+        assert!(reads_first(&NAMED.replace("\"x\": \"x\"", "\"x\": \"y\"")));
+        let (first, _) = NAMED.rsplit_once(']').unwrap();
+        let second = r#"{"kind": "named", "op": "softmax", "operands": {"x": "y"}, "results": {"y": "y"}}"#;
+        assert!(!reads_first(&format!("{first}, {second}]}}")));
     }
 
     #[test]

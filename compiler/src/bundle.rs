@@ -274,9 +274,8 @@ fn describe(
         definition: None,
         kernels: lowered.map(|lowered| lowered.kernels).unwrap_or_default(),
     };
-    // A definition that reads an output before it writes it would depend on what the caller left there.
     function.definition = SourceDefinition::find(definitions, host, sizes)
-        .filter(|definition| definition.validate(&function).is_ok());
+        .filter(|definition| !definition.reads_what_outputs_held(&function));
     Ok(function)
 }
 

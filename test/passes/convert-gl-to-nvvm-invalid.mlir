@@ -169,3 +169,14 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = []>
+
+gpu.module @m {
+  // expected-error@+1 {{expected at most 16 for min_ctas_per_sm, since an SM of sm_90a holds no more CTAs of 128 threads, got 17}}
+  gpu.func @too_many_ctas() kernel attributes {gl.num_warps = 4 : i64, gl.min_ctas_per_sm = 17 : i64, gl.launch = #launch} {
+    gpu.return
+  }
+}

@@ -163,7 +163,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
             partitions::lower(kernel, warps)?;
         }
         narrow::reductions(kernel)?;
-        function::lower(kernel)?;
+        function::lower(kernel, target)?;
     }
     let int = |bits| -> Type<'c> { IntegerType::new(cx.context(), bits).into() };
     let convert = move |ty: Type<'c>| {

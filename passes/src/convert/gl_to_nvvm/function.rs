@@ -22,7 +22,7 @@ use norma_dialects::{
     gl::{LaunchAttr, ParamAttr},
     integer_of,
 };
-use norma_targets::{BOX_ALIGNMENT, STATIC_SHARED_BYTES, WARP_SIZE};
+use norma_targets::{BOX_ALIGNMENT, STATIC_SHARED_BYTES, Target, WARP_SIZE};
 
 use crate::gl::{launch, swizzled};
 use crate::mlir::{
@@ -38,7 +38,11 @@ type NamedAttribute<'c> = (&'static str, Attribute<'c>);
 const KEPT: [&str; 3] = [attribute::LAUNCH, attribute::SCHEDULE, attribute::CHOICE];
 
 /// Replaces a `gpu.func` by an `llvm.func` whose body still works on memrefs.
-pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
+///
+/// # Errors
+///
+/// User: a kernel without what says how it is launched, or one that wants more CTAs on an SM of `target` than the SM has room for.
+pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>, target: &Target) -> Result<(), PassError<'c>> {
     let location = kernel.location();
     let context = context::of(location);
     let name = norma_dialects::symbol_name(kernel)
@@ -59,6 +63,7 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
         .collect::<Result<Vec<_>, _>>()?;
     let mut attributes = signature(kernel, block, &params, &param_types, launch)?;
     attributes.push(("sym_name", StringAttribute::new(context, name).into()));
+    check_ctas_per_sm(kernel, warps, target)?;
     attributes.extend(launch_bounds(kernel, warps, launch));
     attributes.extend(
         KEPT.iter()
@@ -114,6 +119,25 @@ fn signature<'c>(
         ("nvvm.kernel", Attribute::unit(context)),
         (attribute::PARAMS, ArrayAttribute::new(context, &params).into()),
     ])
+}
+
+/// Refuses a bound that the assembler would ignore: more CTAs than an SM has threads for.
+fn check_ctas_per_sm<'c>(
+    kernel: OperationRef<'c, '_>,
+    warps: i64,
+    target: &Target,
+) -> Result<(), Diagnostic<'c>> {
+    let wanted = integer_of(kernel, attribute::MIN_CTAS_PER_SM).unwrap_or(0);
+    let threads = warps * WARP_SIZE;
+    let most = target.occupancy(threads.unsigned_abs(), None, 0);
+    if u64::try_from(wanted).is_ok_and(|wanted| wanted <= most) {
+        return Ok(());
+    }
+    let message = format!(
+        "expected at most {most} for min_ctas_per_sm, since an SM of {} holds no more CTAs of {threads} threads, got {wanted}",
+        target.name
+    );
+    Err(Diagnostic::user(kernel.location(), message))
 }
 
 /// The attributes that tell ptxas how the kernel is launched: its threads, its cluster, and the bounds on its registers.
