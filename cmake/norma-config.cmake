@@ -8,17 +8,47 @@
 #   norma_add_kernels      compiles kernels into a target
 #   norma_add_bundles      compiles kernels to folders, for programs that open them
 #
-# The variables NORMA_NORMAC, NORMA_RUNTIME and NORMA_RUNTIME_STATIC override what it finds.
+# The variables NORMA_NORMAC, NORMA_INCLUDE, NORMA_RUNTIME and NORMA_RUNTIME_STATIC override what it finds. What is not there is searched
+# where CMake searches by default.
 get_filename_component(_norma_clone "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
-get_filename_component(_norma_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
-set(_norma_built "${_norma_clone}/target/release" "${_norma_clone}/target/debug")
+if(EXISTS "${_norma_clone}/Cargo.toml")
+  set(_norma_include "${_norma_clone}/runtime/include")
+  set(_norma_bin "${_norma_clone}/target/release" "${_norma_clone}/target/debug")
+  set(_norma_lib ${_norma_bin})
+else()
+  get_filename_component(_norma_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+  set(_norma_include "${_norma_prefix}/include")
+  set(_norma_bin "${_norma_prefix}/bin")
+  set(_norma_lib "${_norma_prefix}/lib")
+endif()
 
-find_program(NORMA_NORMAC normac HINTS ${_norma_built} "${_norma_prefix}/bin" DOC "Norma's ahead-of-time compiler")
-find_path(NORMA_INCLUDE norma/runtime.h HINTS "${_norma_clone}/runtime/include" "${_norma_prefix}/include"
-          DOC "The folder of Norma's headers")
-find_library(NORMA_RUNTIME libnorma_runtime.so HINTS ${_norma_built} "${_norma_prefix}/lib" DOC "Norma's runtime")
-find_library(NORMA_RUNTIME_STATIC libnorma_runtime.a HINTS ${_norma_built} "${_norma_prefix}/lib"
-             DOC "Norma's runtime as an archive")
+# The parts have to be of one version, so those that another copy of this file has found are searched for again. _NORMA_FOUND_<variable> is
+# what was found: a value that differs was set by the user, and stays.
+set(_norma_searched)
+foreach(_norma_variable NORMA_NORMAC NORMA_INCLUDE NORMA_RUNTIME NORMA_RUNTIME_STATIC)
+  if(NOT "${_NORMA_FOUND_BY}" STREQUAL "${CMAKE_CURRENT_LIST_DIR}" AND DEFINED CACHE{_NORMA_FOUND_${_norma_variable}}
+     AND "$CACHE{${_norma_variable}}" STREQUAL "$CACHE{_NORMA_FOUND_${_norma_variable}}")
+    unset(${_norma_variable} CACHE)
+  endif()
+  if(NOT DEFINED ${_norma_variable} OR "${${_norma_variable}}" MATCHES "-NOTFOUND$")
+    list(APPEND _norma_searched ${_norma_variable})
+  endif()
+endforeach()
+
+# CMake would search the prefixes of the user before HINTS.
+find_program(NORMA_NORMAC normac PATHS ${_norma_bin} NO_DEFAULT_PATH DOC "Norma's ahead-of-time compiler")
+find_path(NORMA_INCLUDE norma/runtime.h PATHS "${_norma_include}" NO_DEFAULT_PATH DOC "The folder of Norma's headers")
+find_library(NORMA_RUNTIME libnorma_runtime.so PATHS ${_norma_lib} NO_DEFAULT_PATH DOC "Norma's runtime")
+find_library(NORMA_RUNTIME_STATIC libnorma_runtime.a PATHS ${_norma_lib} NO_DEFAULT_PATH DOC "Norma's runtime as an archive")
+find_program(NORMA_NORMAC normac)
+find_path(NORMA_INCLUDE norma/runtime.h)
+find_library(NORMA_RUNTIME libnorma_runtime.so)
+find_library(NORMA_RUNTIME_STATIC libnorma_runtime.a)
+
+set(_NORMA_FOUND_BY "${CMAKE_CURRENT_LIST_DIR}" CACHE INTERNAL "")
+foreach(_norma_variable IN LISTS _norma_searched)
+  set(_NORMA_FOUND_${_norma_variable} "${${_norma_variable}}" CACHE INTERNAL "")
+endforeach()
 
 foreach(_norma_needed NORMA_NORMAC NORMA_INCLUDE NORMA_RUNTIME)
   if(NOT ${_norma_needed})
@@ -56,7 +86,8 @@ endif()
 #
 # Only what is linked into the same executable or shared library calls the functions, unless VISIBILITY is `default`, with which a shared
 # library exports them. What links a static library, or a shared one that exports them, includes the headers as well. A library may
-# consist of kernels alone. OBJECT and INTERFACE libraries have no kernels: those that link them do not get their objects.
+# consist of kernels alone. OBJECT and INTERFACE libraries have no kernels: those that link them do not get their objects. Several calls
+# may add to one TARGET; the stems of all its sources differ.
 function(norma_add_kernels target)
   cmake_parse_arguments(ARG "STATIC" "VISIBILITY" "TARGETS;OPTIONS" ${ARGN})
   set(caller "norma_add_kernels(${target})")
@@ -76,7 +107,7 @@ function(norma_add_kernels target)
 
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/norma/${target}")
   file(MAKE_DIRECTORY "${folder}")
-  set(stems)
+  get_property(stems TARGET ${target} PROPERTY NORMA_KERNELS)
   foreach(source IN LISTS ARG_UNPARSED_ARGUMENTS)
     _norma_source(path "${caller}" "${source}")
     get_filename_component(stem "${source}" NAME_WLE)
@@ -95,6 +126,7 @@ function(norma_add_kernels target)
     set_source_files_properties("${folder}/${stem}.o" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     target_sources(${target} PRIVATE ${outputs})
   endforeach()
+  set_target_properties(${target} PROPERTIES NORMA_KERNELS "${stems}")
 
   if(NOT type STREQUAL "EXECUTABLE")
     _norma_add_language(${target} "${folder}")

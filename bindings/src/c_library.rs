@@ -3,7 +3,9 @@
 //! A function of such a name would replace the library's in the whole program that links it, and its header could not be included
 //! beside the library's. A macro of such a name would replace even the name of a parameter.
 
-/// What the headers of C and POSIX declare: functions, types and variables. Each header's name has a colon behind it.
+/// What the headers of C and POSIX declare, with glibc's additions, which a compiler of C++ always asks for: functions, types and
+/// variables. Each header's name has a colon behind it. The headers include all whose functions the runtime calls, as its archive would
+/// call a kernel's function of that name instead.
 const DECLARED: &str = include_str!("c_library.txt");
 
 /// The headers whose functions have two more forms each, with these letters behind the name: for `float` and for `long double`.
@@ -105,6 +107,9 @@ mod tests {
             ("memcpy", Some("string.h")),
             ("int32_t", Some("stdint.h")),
             ("read", Some("unistd.h")),
+            ("dlsym", Some("dlfcn.h")),
+            ("mmap64", Some("sys/mman.h")),
+            ("uint", Some("sys/types.h")),
             ("freef", None),
             ("rms_norm", None),
             ("stdlib.h", None),

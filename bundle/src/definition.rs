@@ -182,14 +182,12 @@ impl Statement {
 }
 
 impl Definition {
-    /// Whether what is computed depends on what the caller left in an output: a statement reads it before one has written it. Such a
-    /// definition states no results, and no function can have it.
-    pub fn reads_what_outputs_held(&self, function: &Function) -> bool {
-        let mut unwritten: BTreeSet<&str> = function
-            .outputs
-            .iter()
-            .map(|output| output.name.as_str())
-            .collect();
+    /// Whether a statement reads an output or an intermediate before one has written it. Such a definition states no results, because they
+    /// depend on what that memory held before the call, and no function can have it.
+    pub fn reads_unwritten_memory(&self, function: &Function) -> bool {
+        let outputs = function.outputs.iter().map(|output| &output.name);
+        let intermediates = self.intermediates.iter().map(|intermediate| &intermediate.name);
+        let mut unwritten: BTreeSet<&str> = outputs.chain(intermediates).map(String::as_str).collect();
         self.statements.iter().any(|statement| {
             let reads = statement
                 .operands()
@@ -334,13 +332,16 @@ mod tests {
     }
 
     #[test]
-    fn outputs_hold_nothing_before_a_statement_writes_them() {
-        let reads_first = |json: &str| definition(json).reads_what_outputs_held(&function());
+    fn memory_holds_nothing_before_a_statement_writes_it() {
+        let reads_first = |json: &str| definition(json).reads_unwritten_memory(&function());
         assert!(!reads_first(NAMED));
         assert!(reads_first(&NAMED.replace("\"x\": \"x\"", "\"x\": \"y\"")));
         let (first, _) = NAMED.rsplit_once(']').unwrap();
         let second = r#"{"kind": "named", "op": "softmax", "operands": {"x": "y"}, "results": {"y": "y"}}"#;
         assert!(!reads_first(&format!("{first}, {second}]}}")));
+        let of_intermediate = NAMED.replace("\"x\": \"x\"", "\"x\": \"t\"");
+        let intermediate = r#"{"intermediates": [{"name": "t", "dtype": "f32", "shape": [4]}],"#;
+        assert!(reads_first(&of_intermediate.replacen('{', intermediate, 1)));
     }
 
     #[test]

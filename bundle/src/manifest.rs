@@ -209,6 +209,17 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Whether a text is a manifest of any version, or the beginning of one that was cut off; other programs have files of its name too.
+    pub fn is_one(text: &str) -> bool {
+        const BEGINNING: &str = "{\"manifest_version\":";
+        let dense: String = text
+            .chars()
+            .filter(|letter| !letter.is_whitespace())
+            .take(BEGINNING.len())
+            .collect();
+        BEGINNING.starts_with(&dense) || serde_json::from_str::<Header>(text).is_ok()
+    }
+
     /// The manifest as JSON text, indented, with a final newline; equal manifests give equal bytes.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ use host::{HostFunction, Role};
 pub use conditions::SourceConditions;
 pub use definition::SourceDefinition;
 pub use kernel_form::KernelForms;
-pub use write::{is_whole, retire_root, write_all};
+pub use write::{check_place, is_whole, retire, write_all};
 
 /// A bundle for one target, in memory.
 #[derive(Debug, Clone)]
@@ -275,7 +275,7 @@ fn describe(
         kernels: lowered.map(|lowered| lowered.kernels).unwrap_or_default(),
     };
     function.definition = SourceDefinition::find(definitions, host, sizes)
-        .filter(|definition| !definition.reads_what_outputs_held(&function));
+        .filter(|definition| !definition.reads_unwritten_memory(&function));
     Ok(function)
 }
 

@@ -54,8 +54,16 @@ fn scalars_take_the_callers_value() {
     let whole = function(|function| function["kernels"][0]["args"][3]["name"] = "rows".into());
     assert_eq!(
         refusal(&whole, &[&x, &y], &[Scalar::Default, Scalar::Float(0.5)]),
-        "expected a scalar that fits I64, got 0.5"
+        "expected 'rows' to fit I64, got 0.5"
     );
+    for (beyond, got) in [(1e300, "1e300"), (-1e-50, "-1e-50")] {
+        assert_eq!(
+            refusal(&scale, &[&x, &y], &[Scalar::Float(beyond)]),
+            format!(
+                "expected 's' to be 0, or a number of f32's range, between 1.4e-45 and 3.4e38 without its sign, got {got}"
+            )
+        );
+    }
 }
 
 #[test]
@@ -126,6 +134,23 @@ fn tensors_that_the_kernels_are_not_made_for_are_refused() {
     assert_eq!(
         refusal(&scale, &[&x, &y], &[]),
         "'x' does not fit in 64-bit addresses"
+    );
+}
+
+/// C passes null where it has forgotten the shape.
+#[test]
+fn a_tensor_with_dims_has_a_shape() {
+    let rows = Rows::new(3);
+    let [mut x, y] = rows.on(0);
+    x.shape = std::ptr::null();
+    assert_eq!(
+        refusal(&function(|_| ()), &[&x, &y], &[]),
+        "expected a shape for 'x', got null"
+    );
+    x.rank = 0;
+    assert_eq!(
+        refusal(&function(|_| ()), &[&x, &y], &[]),
+        "expected 'x' to have 2 dims, got 0"
     );
 }
 

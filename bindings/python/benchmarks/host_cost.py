@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -149,10 +150,22 @@ def rows() -> list[tuple[str, Callable[[], object], Callable[[], object] | None]
     found += both("layer_norm", lambda lib, x, w, b: lib.layer_norm(x, (WIDTH,), w, b), inputs, grad)
     found += both("softmax", lambda lib, x: lib.softmax(x, -1), (with_grad,), grad)
     found += both("cross_entropy", lambda lib, x: lib.cross_entropy(x, target), (with_grad,), None)
+    peers = []
     if liger := peer("liger_kernel.ops.rms_norm", "LigerRMSNormFunction"):
-        found.append(("rms_norm, Liger", lambda: liger.apply(x, weight, 1e-6), None))
+        peers.append(("Liger", lambda x, w: liger.apply(x, w, 1e-6)))
     if quack := peer("quack", "rmsnorm"):
-        found.append(("rms_norm, QuACK", lambda: quack(x, weight, eps=1e-6), None))
+        peers.append(("QuACK", lambda x, w: quack(x, w, eps=1e-6)))
+    inputs = with_grad, weight_with_grad
+    for name, call in peers:
+        found += [
+            (f"rms_norm, {name}", partial(call, x, weight), None),
+            (f"rms_norm, {name}, recorded", partial(call, *inputs), None),
+            (
+                f"rms_norm, {name}, forward and backward",
+                lambda call=call: torch.autograd.grad(call(*inputs), inputs, grad),
+                None,
+            ),
+        ]
     return found
 
 
@@ -166,10 +179,10 @@ def main() -> None:
         take_hosts_tensors()
         ctypes.CDLL("libcuda.so.1").norma_stub_record(False)
         print(f"torch {torch.__version__}, STUBBED DRIVER, tensors of the host, {ROWS} rows of {WIDTH} bfloat16")
-    print(f"{'':40}{'norma':>10}{'torch':>11}   microseconds of the host for a call")
+    print(f"{'':44}{'norma':>10}{'torch':>11}   microseconds of the host for a call")
     for name, ours, theirs in rows():
         cells = measured([ours, theirs] if theirs and HAS_GPU else [ours])
-        print(f"{name:40}{''.join(map(str, cells))}", flush=True)
+        print(f"{name:44}{''.join(map(str, cells))}", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use norma_bundle::Expression;
 use norma_bundle::manifest;
 use norma_runtime::{Bundle, DataType, Driver, Error, FunctionEverywhere, Scalar, StreamHandle, Tensor};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -107,7 +107,7 @@ impl Function {
         let expected = self.described.inputs.len();
         let given = inputs.len();
         if given > expected {
-            let message = format!("expected {expected} inputs, got {given}");
+            let message = format!("expected {}, got {given}", counted(expected, "input"));
             return Err(self.refusal(inputs.py(), &message));
         }
         let mut objects: Vec<_> = inputs.iter().map(Some).collect();
@@ -120,7 +120,7 @@ impl Function {
             match (input, scalar) {
                 (Some(index), _) if objects[index].is_none() => objects[index] = Some(value),
                 (Some(_), _) => return Err(PyTypeError::new_err(format!("got two values for '{name}'"))),
-                (None, Some(index)) => scalars[index] = number(&value)?,
+                (None, Some(index)) => scalars[index] = self.number(&name, &value)?,
                 (None, None) => {
                     let known = self.tensors[..expected].iter().chain(&self.scalars);
                     let known: Vec<&str> = known.map(String::as_str).collect();
@@ -149,13 +149,31 @@ impl Function {
             _ => vec![out.clone()],
         };
         if outputs.len() != expected {
-            let got = outputs.len();
-            return Err(self.refusal(
-                out.py(),
-                &format!("expected {expected} outputs in out=, got {got}"),
-            ));
+            let (expected, got) = (counted(expected, "output"), outputs.len());
+            let message = format!("expected {expected} in out=, got {got}");
+            return Err(self.refusal(out.py(), &message));
         }
         Ok(outputs)
+    }
+
+    /// Converts a scalar argument of a call.
+    fn number(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+        if let Ok(integer) = value.extract::<i64>() {
+            return Ok(Scalar::Integer(integer));
+        }
+        let py = value.py();
+        value.extract::<f64>().map(Scalar::Float).map_err(|error| {
+            if error.is_instance_of::<PyOverflowError>(py) {
+                let message = format!("expected '{name}' to be a number of f64's range, got one beyond it");
+                return self.refusal(py, &message);
+            }
+            match value.get_type().name() {
+                Ok(kind) if error.is_instance_of::<PyTypeError>(py) => {
+                    PyTypeError::new_err(format!("expected '{name}' to be a number, got {kind}"))
+                }
+                _ => error,
+            }
+        })
     }
 
     /// Allocates the outputs, with the caller's allocator or else with that of the inputs' type.
@@ -166,6 +184,15 @@ impl Function {
         allocator: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let refuse = |message: String| self.refusal(py, &message);
+        // Only the memory of a GPU has an allocator here, so an input in other memory would be taken for a type without one.
+        for (argument, name) in inputs.list.iter().zip(&self.tensors) {
+            let device = argument.tensor.device;
+            if device.cuda_ordinal().is_none() {
+                return Err(refuse(format!(
+                    "expected '{name}' to be in the memory of a GPU, got {device}"
+                )));
+            }
+        }
         let tensors = inputs.list.iter().map(|argument| &argument.tensor);
         // SAFETY: the tensors are as their owners describe them.
         let sizes = unsafe { Sizes::read(&self.described, tensors) }.map_err(refuse)?;
@@ -230,8 +257,8 @@ impl Function {
     ) -> PyResult<Vec<Vec<i64>>> {
         let expected = self.described.inputs.len();
         if inputs.len() != expected {
-            let got = inputs.len();
-            return Err(self.refusal(py, &format!("expected {expected} inputs, got {got}")));
+            let (expected, got) = (counted(expected, "input"), inputs.len());
+            return Err(self.refusal(py, &format!("expected {expected}, got {got}")));
         }
         let mut extents = vec![0; self.ranks()];
         let viewed = self.viewed(py, inputs, &mut extents)?;
@@ -282,7 +309,10 @@ impl Function {
         let expected = self.tensors.len();
         match got == expected {
             true => Ok(()),
-            false => Err(self.refusal(py, &format!("expected {expected} tensors, got {got}"))),
+            false => {
+                let expected = counted(expected, "tensor");
+                Err(self.refusal(py, &format!("expected {expected}, got {got}")))
+            }
         }
     }
 
@@ -428,11 +458,11 @@ fn mark_written(objects: &[Bound<'_, PyAny>], arguments: &[Argument]) -> PyResul
         .try_for_each(autograd::mark_written)
 }
 
-/// Converts a scalar argument of a call.
-fn number(value: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    match value.extract::<i64>() {
-        Ok(integer) => Ok(Scalar::Integer(integer)),
-        Err(_) => Ok(Scalar::Float(value.extract()?)),
+/// A number of things, in words.
+fn counted(count: usize, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        _ => format!("{count} {thing}s"),
     }
 }
 

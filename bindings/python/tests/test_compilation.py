@@ -72,6 +72,9 @@ def test_a_program_that_is_refused_says_where(tmp_path):
         ({"target": ["sm_90a", None]}, TypeError, "expected target to be a str or a sequence of them, got None in it"),
         ({"schedule": None}, TypeError, "expected schedule to be a str or a sequence of them, got None"),
         ({"schedule": [" "]}, ValueError, "expected a schedule that is not empty, got ' '"),
+        ({"by_size": "no"}, TypeError, "expected by_size to be a bool, got str"),
+        ({"batch_invariant": None}, TypeError, "expected batch_invariant to be a bool, got None"),
+        ({"portable_clusters": 1}, TypeError, "expected portable_clusters to be a bool, got int"),
     ],
 )
 def test_arguments_of_other_types_are_refused(arguments, error, message):
@@ -85,6 +88,18 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
     path.write_bytes(b"\x7fELF\xff")
     with pytest.raises(norma.CompileError, match="binary.mlir' is not text: byte 4 is not UTF-8"):
         norma.compile(path, target="sm_90a")
+
+
+def test_text_with_half_a_character_is_refused():
+    with pytest.raises(
+        norma.CompileError, match=r"the program is not text: character 3 is the lone surrogate '\\ud800'"
+    ):
+        norma.compile("// \ud800\n", target="sm_90a")
+    for name in ("target", "schedule"):
+        with pytest.raises(
+            ValueError, match=rf"expected a {name} of whole characters, got the lone surrogate in '\\ud800'"
+        ):
+            norma.compile(SOURCE, **{"target": "sm_90a", name: "\ud800"})
 
 
 def test_a_missing_compiler_is_one_clear_error(monkeypatch, tmp_path):
@@ -289,9 +304,9 @@ def test_without_a_compiler_what_any_compiler_made_is_used(monkeypatch, tmp_path
 def ahead_of_time(monkeypatch, tmp_path):
     """Writes a bundle as `normac` does, and takes the compiler away; returns the folder of the bundle's folder."""
 
-    def written(*options):
+    def written(*options, source=SOURCE.encode()):
         command = [compiler.Compiler.find().path, "-", "--output", str(tmp_path / "kernels" / "l2_norm"), *options]
-        subprocess.run(command, input=SOURCE, text=True, check=True, capture_output=True)
+        subprocess.run(command, input=source, check=True, capture_output=True)
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.delenv("NORMA_NORMAC")
         monkeypatch.setattr(compiler, "BESIDE_THE_PACKAGE", tmp_path / "normac")
@@ -322,6 +337,15 @@ def test_a_bundle_is_used_for_its_text_options_and_target_only(ahead_of_time):
     ):
         with pytest.raises(norma.CompilerNotFoundError, match="its bundle is not in .*kernels either"):
             norma.compile(source, **options)
+
+
+def test_the_text_of_a_bundle_has_the_ends_of_lines_of_its_file(ahead_of_time, tmp_path):
+    path = tmp_path / "crlf.mlir"
+    path.write_bytes(SOURCE.replace("\n", "\r\n").encode())
+    norma.use_bundles(ahead_of_time("--target", "sm_90a", source=path.read_bytes()))
+    assert norma.compile(path, target="sm_90a") is norma.compile(path.read_bytes().decode(), target="sm_90a")
+    with pytest.raises(norma.CompilerNotFoundError):
+        compiled()
 
 
 def test_a_bundle_for_an_architecture_is_used_for_its_parts(ahead_of_time):
@@ -365,10 +389,18 @@ def test_without_a_home_nothing_is_kept(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert norma.cache.folder() is None and norma.cache.find("key") is None
     with pytest.warns(
-        RuntimeWarning, match="cannot keep .* '~/.cache', which NORMA_CACHE_DIR may name: the user has no home"
+        RuntimeWarning, match="cannot keep .* '~/.cache/norma', .* may name: the home directory '~' is not known"
     ):
         assert compiled().functions == ["l2_norm"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_home_that_is_not_known_is_named(monkeypatch):
+    monkeypatch.setenv("NORMA_CACHE_DIR", "~no_such_user/kernels")
+    with pytest.warns(
+        RuntimeWarning, match="'~no_such_user/kernels', .*: the home directory '~no_such_user' is not known"
+    ):
+        assert compiled().functions == ["l2_norm"]
 
 
 def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
@@ -378,5 +410,9 @@ def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/someone")
     assert norma.cache.folder() == Path("/home/someone/.cache/norma")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert norma.cache.folder() == Path("/home/someone/.cache/norma")
     monkeypatch.setenv("NORMA_CACHE_DIR", "~/kernels")
     assert norma.cache.folder() == Path("/home/someone/kernels")
+    monkeypatch.setenv("HOME", "")
+    assert norma.cache.folder() is None

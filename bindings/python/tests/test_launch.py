@@ -56,6 +56,25 @@ def test_scalars_and_inputs_have_names(scale, launched):
     assert len(launched()) == 1
 
 
+def test_scalars_are_numbers_of_their_types_range(scale, launched):
+    x, y = rows()
+    with pytest.raises(TypeError, match="expected 's' to be a number, got str"):
+        scale(x, out=y, s="2")
+    in_range = "0, or a number of f32's range, between 1.4e-45 and 3.4e38 without its sign"
+    for number, message in (
+        (10**400, "expected 's' to be a number of f64's range, got one beyond it"),
+        (1e300, f"expected 's' to be {in_range}, got 1e300"),
+        (1e-50, f"expected 's' to be {in_range}, got 1e-50"),
+    ):
+        with pytest.raises(norma.ArgumentError) as refused:
+            scale(x, out=y, s=number)
+        assert str(refused.value) == f"cannot launch 'scale': {message}"
+    assert launched() == []
+    for number in (0.1, float("-inf"), 0.0):
+        scale(x, out=y, s=number)
+    assert [parameters(line)[2] for line in launched()] == ["3dcccccd", "ff800000", "00000000"]
+
+
 def test_a_capsule_is_taken_once(scale, launched):
     x, y = rows()
     capsule = x.capsule()
@@ -87,9 +106,10 @@ def test_what_is_refused_is_named_and_nothing_is_launched(scale, launched):
         (lambda: scale(x, out=StubTensor((3,), device=(2, 1))), "expected 'y' to be in the memory of GPU 0"),
         (lambda: scale(x, out=StubTensor((3,), flags=READ_ONLY)), "expected output 'y' to be writable"),
         (lambda: scale(out=y), "expected input 'x', got none"),
-        (lambda: scale(x, y, out=y), "expected 1 inputs, got 2"),
-        (lambda: scale(x, out=(y, y)), "expected 1 outputs in out=, got 2"),
+        (lambda: scale(x, y, out=y), "expected 1 input, got 2"),
+        (lambda: scale(x, out=(y, y)), "expected 1 output in out=, got 2"),
         (lambda: scale(x), "expected out= or allocator= for output 'y'"),
+        (lambda: scale(StubTensor((3, 64), device=(CPU, 0))), "expected 'x' to be in the memory of a GPU, got host"),
     ):
         with pytest.raises(norma.ArgumentError) as refused:
             call()

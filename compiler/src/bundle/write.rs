@@ -23,12 +23,17 @@ const PARTIAL: &str = ".partial";
 
 /// Writes one bundle for each target: into `root` if there is only one, else into `root/<target>`. Then it removes the bundles that an
 /// earlier run for other targets left in `root` and in its folders of targets, because a launcher would find those too, and prefers one
-/// in `root`. A file named as a manifest that cannot be read is removed as well, as a new manifest in its place would replace it.
+/// in `root`. Manifests that cannot be read are removed as well.
 ///
 /// # Errors
 ///
-/// A folder cannot be made or written.
+/// A folder cannot be made or written, or one of them has a file of the manifest's name that is none; then nothing is written.
 pub fn write_all<'b>(root: &Path, bundles: impl ExactSizeIterator<Item = &'b Bundle>) -> Result<()> {
+    let folders = || {
+        let of_targets = TARGETS.iter().map(|target| root.join(target.name));
+        of_targets.chain([root.to_owned()])
+    };
+    folders().try_for_each(|folder| check_place(&folder))?;
     let count = bundles.len();
     let mut written = BTreeSet::new();
     for bundle in bundles {
@@ -36,49 +41,75 @@ pub fn write_all<'b>(root: &Path, bundles: impl ExactSizeIterator<Item = &'b Bun
         bundle.write(&folder)?;
         written.insert(folder);
     }
-    let of_targets = TARGETS.iter().map(|target| root.join(target.name));
-    for folder in of_targets.chain([root.to_owned()]) {
-        if !written.contains(&folder) {
-            retire(&folder).map_err(|error| failed(&folder, error))?;
-        }
+    for folder in folders().filter(|folder| !written.contains(folder)) {
+        retire(&folder)?;
     }
     Ok(())
 }
 
-/// Removes the bundle in a folder whose targets have bundles in folders of their own: launchers would prefer it.
+/// Refuses a folder that cannot get a bundle, because it has something of the manifest's name that is no manifest.
 ///
 /// # Errors
-/// The folder cannot be written.
-pub fn retire_root(root: &Path) -> Result<()> {
-    match retire(root) {
-        // Someone else who writes for another target has been faster.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        retired => retired.map_err(|error| failed(root, error)),
+/// It has.
+pub fn check_place(folder: &Path) -> Result<()> {
+    check_manifest(folder).map_err(|error| failed(folder, error))
+}
+
+/// Removes the bundle in a folder, and the folder if nothing else is in it. Returns whether there was one.
+///
+/// # Errors
+/// The folder cannot be written, or its file of the manifest's name is none.
+pub fn retire(folder: &Path) -> Result<bool> {
+    let retired = retire_manifest(folder);
+    match retired {
+        // Another run that removes it has been faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        retired => retired.map_err(|error| failed(folder, error)),
     }
 }
 
-/// Removes a bundle from a folder, and the folder if nothing else is in it. A folder without a manifest is left alone.
-fn retire(folder: &Path) -> io::Result<()> {
-    if !folder.join(FILE_NAME).exists() {
-        return Ok(());
+fn retire_manifest(folder: &Path) -> io::Result<bool> {
+    let unfinished = partial(FILE_NAME);
+    let (manifest, mark) = (folder.join(FILE_NAME), folder.join(&unfinished));
+    if !manifest.exists() && !mark.exists() {
+        return Ok(false);
     }
     let _locked = lock(folder)?;
-    refuse_folder_for_manifest(folder)?;
-    fs::remove_file(folder.join(FILE_NAME))?;
-    sweep(folder, &BTreeSet::new())?;
+    check_manifest(folder)?;
+    // Until all other files are removed, this name tells a later run that there are some left.
+    let renamed = fs::rename(&manifest, &mark);
+    let was_there = renamed.is_ok();
+    if let Err(error) = renamed
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    sweep(folder, &BTreeSet::from([unfinished]))?;
+    fs::remove_file(mark)?;
     // A folder in which something else is stays.
     fs::remove_dir(folder).ok();
-    Ok(())
+    Ok(was_there)
 }
 
-/// Refuses a folder in which another folder has the manifest's name, which no file can replace.
-fn refuse_folder_for_manifest(folder: &Path) -> io::Result<()> {
-    match folder.join(FILE_NAME).is_dir() {
-        true => {
-            let message = format!("'{FILE_NAME}' is a folder there");
-            Err(io::Error::new(io::ErrorKind::IsADirectory, message))
+/// Refuses a folder in which the manifest's name is that of another folder, which no file can replace, or of a file of another program.
+fn check_manifest(folder: &Path) -> io::Result<()> {
+    let path = folder.join(FILE_NAME);
+    if path.is_dir() {
+        let message = format!("'{FILE_NAME}' is a folder there");
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, message));
+    }
+    let text = match fs::read(path) {
+        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => {
+            return Ok(());
         }
-        false => Ok(()),
+        text => text?,
+    };
+    match Manifest::is_one(&String::from_utf8_lossy(&text)) {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!("expected a bundle's '{FILE_NAME}' or none, got a file of something else"),
+        )),
     }
 }
 
@@ -111,16 +142,22 @@ impl Bundle {
         let json = manifest
             .to_json()
             .map_err(|error| Error::unsupported(format!("cannot write the manifest: {error}")))?;
-        let is_new = !folder.exists();
+        let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let made: Vec<&Path> = folder.ancestors().take_while(missing).collect();
         let write = || {
             fs::create_dir_all(folder)?;
             let _locked = lock(folder)?;
-            refuse_folder_for_manifest(folder)?;
+            check_manifest(folder)?;
             place_all(folder, &files, &json)?;
             sweep(folder, &files.keys().cloned().collect())
         };
-        write().map_err(|error| {
-            if is_new {
+        let written = match write() {
+            // Another run that removes the folder's bundle may remove the folder before it is locked.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => write(),
+            written => written,
+        };
+        written.map_err(|error| {
+            for folder in made {
                 fs::remove_dir(folder).ok();
             }
             failed(folder, error)
@@ -183,9 +220,14 @@ fn place_all(folder: &Path, files: &BTreeMap<String, &[u8]>, manifest: &str) -> 
     })
 }
 
+/// The name of a file that is still being written.
+fn partial(name: &str) -> String {
+    format!(".{name}{PARTIAL}")
+}
+
 /// Writes a file under a temporary name and renames it, so that it appears complete or not at all.
 fn place(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let partial = folder.join(format!(".{name}{PARTIAL}"));
+    let partial = folder.join(partial(name));
     let placed = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, folder.join(name)));
     placed.inspect_err(|_| {
         fs::remove_file(&partial).ok();
@@ -373,12 +415,52 @@ mod tests {
             both().unwrap();
             assert_eq!(names(root.path()), ["sm_80", "sm_90a"].map(str::to_owned).into());
             fs::write(root.path().join(FILE_NAME), text).unwrap();
-            retire_root(root.path()).unwrap();
+            assert!(retire(root.path()).unwrap());
             assert!(!root.path().join(FILE_NAME).exists());
         }
         fs::create_dir(root.path().join(FILE_NAME)).unwrap();
         let error = both().unwrap_err().to_string();
         assert!(error.ends_with("'manifest.json' is a folder there"), "{error}");
+    }
+
+    #[test]
+    fn a_manifest_of_another_program_is_neither_replaced_nor_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let manifest = root.path().join(FILE_NAME);
+        for text in ["{}", r#"{"name": "my app"}"#, "mine"] {
+            fs::write(&manifest, text).unwrap();
+            let error = bundle("new").write(root.path()).unwrap_err().to_string();
+            assert!(error.ends_with("got a file of something else"), "{error}");
+            let mut other = bundle("other");
+            other.manifest.target = "sm_80".to_owned();
+            write_all(root.path(), [&bundle("new"), &other].into_iter()).unwrap_err();
+            retire(root.path()).unwrap_err();
+            assert_eq!(fs::read_to_string(&manifest).unwrap(), text);
+            assert_eq!(names(root.path()), [FILE_NAME.to_owned()].into());
+        }
+    }
+
+    #[test]
+    fn a_removal_that_was_interrupted_is_completed() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("bundle");
+        bundle("old").write(&folder).unwrap();
+        // Does what a removal does before it removes the other files.
+        fs::rename(folder.join(FILE_NAME), folder.join(partial(FILE_NAME))).unwrap();
+        assert!(!retire(&folder).unwrap());
+        assert!(!folder.exists());
+        assert!(!retire(&folder).unwrap());
+    }
+
+    #[test]
+    fn a_bundle_that_cannot_be_written_leaves_no_folders() {
+        let root = tempfile::tempdir().unwrap();
+        let mut long = bundle("new");
+        let name = "k".repeat(300);
+        long.cubins[0].0.clone_from(&name);
+        long.manifest.functions[0].kernels[0].cubin = name;
+        long.write(&root.path().join("a").join("b")).unwrap_err();
+        assert!(names(root.path()).is_empty());
     }
 
     #[test]

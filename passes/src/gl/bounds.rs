@@ -92,8 +92,8 @@ fn within(value: Value<'_, '_>, depth: usize) -> Interval {
 /// The interval of the induction variable of `scf.for`: at least the lower bound, and below the upper one wherever the body
 /// runs.
 fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
-    let of = loop_of(value)?;
-    let bound = |index| Some(within(of.operand(index).ok()?, depth));
+    let loop_op = loop_of(value)?;
+    let bound = |index| Some(within(loop_op.operand(index).ok()?, depth));
     let (lower, upper, step) = (bound(0)?, bound(1)?, bound(2)?);
     (step.least > 0).then(|| Interval {
         least: lower.least,
@@ -105,12 +105,15 @@ fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<Interval>
 /// bound (unsigned), as the number of a drawn tile is.
 fn of_drawn_tile(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
     let number = argument_number(value)?;
-    let of = owner(value).filter(|of| walk::has_name(*of, "scf.while"))?;
-    let is_of_step = steps::body(of)
+    let loop_op = owner(value).filter(|loop_op| walk::has_name(*loop_op, "scf.while"))?;
+    let is_of_step = steps::body(loop_op)
         .ok()?
         .argument(number)
         .is_ok_and(|argument| Value::from(argument) == value);
-    let condition = walk::entry_block(of).ok()?.terminator().filter(|_| is_of_step)?;
+    let condition = walk::entry_block(loop_op)
+        .ok()?
+        .terminator()
+        .filter(|_| is_of_step)?;
     let comparison = definition(condition.operand(0).ok()?)?;
     let is_below = walk::has_name(comparison, "arith.cmpi")
         && integer_of(comparison, "predicate") == Some(IntegerPredicate::UnsignedLess as i64)

@@ -128,10 +128,10 @@ fn of_quotient(dividend: i64, by: i64) -> i64 {
 
 /// A divisor of the induction variable of `scf.for`: it takes the lower bound's value plus multiples of the step.
 fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<i64> {
-    let of = loop_of(value)?;
+    let loop_op = loop_of(value)?;
     Some(gcd(
-        within(of.operand(0).ok()?, depth),
-        within(of.operand(2).ok()?, depth),
+        within(loop_op.operand(0).ok()?, depth),
+        within(loop_op.operand(2).ok()?, depth),
     ))
 }
 

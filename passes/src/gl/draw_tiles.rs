@@ -26,12 +26,12 @@ use super::drawn::{DrawnLoop, Mailbox};
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlDrawTiles>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
         for next in walk::named(function, NextTileOp::NAME) {
-            let of = next.parent_operation().map(DrawnLoop::of).transpose()?.flatten();
-            let of = of.ok_or_else(|| {
+            let loop_op = next.parent_operation().map(DrawnLoop::of).transpose()?.flatten();
+            let loop_op = loop_op.ok_or_else(|| {
                 let message = "a draw outside of a loop over tiles; supported: loops each of whose steps draws the next one's tile";
                 Diagnostic::unsupported(next.location(), message)
             })?;
-            draw_early(function, of)?;
+            draw_early(function, loop_op)?;
             cx.count(GlDrawTilesStatistic::NumLoops, 1);
         }
     }
@@ -41,23 +41,23 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlDrawTiles
 /// Moves the draw of the next step's tile to the beginning of each step.
 fn draw_early<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
-    of: DrawnLoop<'c, 'a>,
+    loop_op: DrawnLoop<'c, 'a>,
 ) -> Result<(), PassError<'c>> {
-    let mailbox = Mailbox::new(function, of.op, 1)?;
-    let b = Builder::before(of.op);
+    let mailbox = Mailbox::new(function, loop_op.op, 1)?;
+    let b = Builder::before(loop_op.op);
     let bit: Type<'c> = IntegerType::new(b.context(), 1).into();
-    let of = of.carry(&[b.integer(bit, 0)])?;
-    let body = of.body()?;
-    let end = of.end()?;
+    let loop_op = loop_op.carry(&[b.integer(bit, 0)])?;
+    let body = loop_op.body()?;
+    let end = loop_op.end()?;
     let last = end.operand_count() - 1;
     let parity = end.operand(last)?;
 
-    let b = Builder::at_start(body, of.op.location());
+    let b = Builder::at_start(body, loop_op.op.location());
     let slot = b.index(0);
-    mailbox.draw(&b, of.next, of.next.dealt()?, slot)?;
-    let b = Builder::before(of.next.op());
+    mailbox.draw(&b, loop_op.next, loop_op.next.dealt()?, slot)?;
+    let b = Builder::before(loop_op.next.op());
     let number = mailbox.wait(&b, slot, parity)?;
-    b.replace(of.next.op(), &[number]);
+    b.replace(loop_op.next.op(), &[number]);
 
     let b = Builder::before(end);
     let other = b.value("arith.xori", &[parity, b.integer(bit, 1)], bit);

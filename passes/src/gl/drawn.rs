@@ -82,11 +82,11 @@ impl<'c: 'a, 'a> DrawnLoop<'c, 'a> {
 /// begins with. `None` if the loop carries none.
 pub(super) fn number_of_step<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
 ) -> Option<Value<'c, 'a>> {
-    let body = steps::body(of).ok()?;
+    let body = steps::body(loop_op).ok()?;
     let end = body.terminator()?;
-    for (position, first) in of.operands().enumerate() {
+    for (position, first) in loop_op.operands().enumerate() {
         let number = Value::from(body.argument(position).ok()?);
         let next = definition(end.operand(position).ok()?).filter(|op| walk::has_name(*op, "arith.addi"));
         let is_next = next.is_some_and(|next| {
@@ -103,19 +103,22 @@ pub(super) fn number_of_step<'c: 'a, 'a>(
 /// Adds loop-carried values to `of`, an `scf.while`, behind the existing ones. They are `initial` in the first step, and every
 /// step passes them on unchanged until the caller changes the terminator of the body.
 pub(super) fn carry<'c: 'a, 'a>(
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     initial: &[Value<'c, 'a>],
 ) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
-    let b = Builder::before(of);
-    let location = of.location();
+    let b = Builder::before(loop_op);
+    let location = loop_op.location();
     let types = initial.iter().map(ValueLike::r#type).collect::<Vec<_>>();
-    let operands = of.operands().chain(initial.iter().copied()).collect::<Vec<_>>();
-    let results = of
+    let operands = loop_op
+        .operands()
+        .chain(initial.iter().copied())
+        .collect::<Vec<_>>();
+    let results = loop_op
         .results()
         .map(|result| result.r#type())
         .chain(types.iter().copied());
     let results = results.collect::<Vec<_>>();
-    let old = [walk::entry_block(of)?, steps::body(of)?];
+    let old = [walk::entry_block(loop_op)?, steps::body(loop_op)?];
     let mut regions = Vec::new();
     for block in old {
         let mut arguments = Vec::new();
@@ -141,19 +144,19 @@ pub(super) fn carry<'c: 'a, 'a>(
         }
         b.set_operands(end, &passed);
     }
-    for index in 0..of.result_count() {
-        b.replace_all_uses(of.result(index)?.into(), new.result(index)?.into());
+    for index in 0..loop_op.result_count() {
+        b.replace_all_uses(loop_op.result(index)?.into(), new.result(index)?.into());
     }
-    b.erase(of);
+    b.erase(loop_op);
     Ok(new)
 }
 
 fn terminator<'c, 'a>(
     block: BlockRef<'c, 'a>,
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
 ) -> Result<OperationRef<'c, 'a>, Diagnostic<'c>> {
     let end = block.terminator();
-    end.ok_or_else(|| Diagnostic::internal(of.location(), "expected a loop whose blocks end"))
+    end.ok_or_else(|| Diagnostic::internal(loop_op.location(), "expected a loop whose blocks end"))
 }
 
 /// Shared memory through which one thread passes the numbers that it draws to the CTA.
@@ -166,11 +169,11 @@ impl<'c: 'a, 'a> Mailbox<'c, 'a> {
     /// Allocates a mailbox of `slots` slots at the start of the kernel, with the source location of `of`.
     pub fn new(
         function: OperationRef<'c, 'a>,
-        of: OperationRef<'c, 'a>,
+        loop_op: OperationRef<'c, 'a>,
         slots: i64,
     ) -> Result<Self, PassError<'c>> {
-        let drawn = barriers(function, of, &[1], slots)?[0];
-        let b = Builder::at_start(walk::entry_block(function)?, of.location());
+        let drawn = barriers(function, loop_op, &[1], slots)?[0];
+        let b = Builder::at_start(walk::entry_block(function)?, loop_op.location());
         let memory = row_major(b.context(), Type::index(b.context()), &[slots, 1]);
         Ok(Self {
             numbers: b.value(LocalAllocOp::NAME, &[], memory.into()),

@@ -235,10 +235,10 @@ fn buffer<'c: 'a, 'a>(
 
 /// The induction variable of the loop that an op stands in directly.
 fn step_around<'c, 'a>(op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let of = op
+    let loop_op = op
         .parent_operation()
-        .filter(|of| walk::has_name(*of, "scf.for"))?;
-    Some(walk::entry_block(of).ok()?.argument(0).ok()?.into())
+        .filter(|loop_op| walk::has_name(*loop_op, "scf.for"))?;
+    Some(walk::entry_block(loop_op).ok()?.argument(0).ok()?.into())
 }
 
 /// A copy of the region of `op`.

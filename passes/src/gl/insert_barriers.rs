@@ -123,8 +123,8 @@ impl Span {
 
     /// The span as the next step of a loop sees it: the current step's buffer becomes the previous step's, and the other way
     /// round.
-    fn in_next_step(mut self, of: usize) -> Self {
-        if let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.of_loop == of) {
+    fn in_next_step(mut self, loop_op: usize) -> Self {
+        if let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.of_loop == loop_op) {
             buffer.is_previous = !buffer.is_previous;
         }
         self
@@ -154,8 +154,8 @@ impl State {
     }
 
     /// The state at the start of the next step of a loop.
-    fn in_next_step(&self, of: usize) -> Self {
-        let next = |spans: &BTreeSet<Span>| spans.iter().map(|span| span.in_next_step(of)).collect();
+    fn in_next_step(&self, loop_op: usize) -> Self {
+        let next = |spans: &BTreeSet<Span>| spans.iter().map(|span| span.in_next_step(loop_op)).collect();
         Self {
             pending: next(&self.pending),
             arrived: next(&self.arrived),
@@ -173,9 +173,9 @@ impl State {
 
     /// Whether an access is pending from an earlier run of the loop `of`, which alternates between two buffers. When an enclosing loop
     /// enters `of` again, the first step's buffer is that of the last step if their number is odd.
-    fn alternates_in(&self, of: usize) -> bool {
+    fn alternates_in(&self, loop_op: usize) -> bool {
         let mut unordered = self.pending.iter().chain(&self.arrived);
-        unordered.any(|pending| pending.buffer.is_some_and(|buffer| buffer.of_loop == of))
+        unordered.any(|pending| pending.buffer.is_some_and(|buffer| buffer.of_loop == loop_op))
     }
 
     /// Updates the state for a barrier of all threads.
@@ -380,14 +380,14 @@ fn current_buffer(memory: Value<'_, '_>) -> Option<AlternatingBuffer> {
     let stages = MemDescType::from_type(stage.memory().ok()?.r#type())?;
     let remainder = definition(stage.index().ok()?).filter(|op| walk::has_name(*op, "arith.remui"))?;
     let step = block_argument(remainder.operand(0).ok()?)?;
-    let of = step.owner().parent_operation()?;
+    let loop_op = step.owner().parent_operation()?;
     let is_by_two = divisibility::constant(remainder.operand(1).ok()?) == Some(2);
-    let counts_steps = walk::has_name(of, "scf.for")
+    let counts_steps = walk::has_name(loop_op, "scf.for")
         && step.argument_number() == 0
-        && divisibility::constant(of.operand(2).ok()?) == Some(1)
-        && stage.op().parent_operation() == Some(of);
+        && divisibility::constant(loop_op.operand(2).ok()?) == Some(1)
+        && stage.op().parent_operation() == Some(loop_op);
     (counts_steps && is_by_two && stages.shape().first() == Some(&2)).then(|| AlternatingBuffer {
-        of_loop: address(of),
+        of_loop: address(loop_op),
         is_previous: false,
     })
 }

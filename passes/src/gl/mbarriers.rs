@@ -9,11 +9,11 @@ use crate::mlir::{builder::Builder, pass::PassError, walk};
 /// with the source location of `of`.
 pub(super) fn barriers<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     arrivals: &[i64],
     count: i64,
 ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-    let b = Builder::at_start(walk::entry_block(function)?, of.location());
+    let b = Builder::at_start(walk::entry_block(function)?, loop_op.location());
     let ty = MBarrierType::get(b.context(), count).into();
     let arrays = arrivals
         .iter()

@@ -79,7 +79,7 @@ fn pipeline<'c>(
     let mut groups = Vec::new();
     for copy in copies_in(function) {
         match around(function, copy.op())? {
-            Some(of) if !loops.contains(&of) => loops.push(of),
+            Some(loop_op) if !loops.contains(&loop_op) => loops.push(loop_op),
             Some(_) => {}
             None => {
                 match copy.engine()? {
@@ -148,28 +148,31 @@ fn around<'c, 'a>(
 /// drawn last.
 fn chains<'c, 'a>(loops: &[OperationRef<'c, 'a>]) -> Result<Vec<Vec<OperationRef<'c, 'a>>>, PassError<'c>> {
     let mut chains: Vec<Vec<OperationRef<'c, 'a>>> = Vec::new();
-    for of in loops {
+    for loop_op in loops {
         let is_next = |chain: &Vec<OperationRef<'c, 'a>>| -> Result<bool, melior::Error> {
             match chain.last() {
-                Some(last) => Ok(continues(*last, *of)? && copies_alike(*last, *of)?),
+                Some(last) => Ok(continues(*last, *loop_op)? && copies_alike(*last, *loop_op)?),
                 None => Ok(false),
             }
         };
         match chains.last_mut() {
-            Some(chain) if is_next(chain)? => chain.push(*of),
-            _ => chains.push(vec![*of]),
+            Some(chain) if is_next(chain)? => chain.push(*loop_op),
+            _ => chains.push(vec![*loop_op]),
         }
     }
     Ok(chains)
 }
 
 /// Whether `of` begins where `last` ends, or with the tile that `last` has drawn last.
-fn continues<'c, 'a>(last: OperationRef<'c, 'a>, of: OperationRef<'c, 'a>) -> Result<bool, melior::Error> {
+fn continues<'c, 'a>(
+    last: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
+) -> Result<bool, melior::Error> {
     let end: Value<'c, 'a> = match walk::has_name(last, "scf.while") {
         true => last.result(0)?.into(),
         false => last.operand(1)?,
     };
-    Ok(end == of.operand(0)?)
+    Ok(end == loop_op.operand(0)?)
 }
 
 /// Whether two loops copy the same accesses, guards apart.
@@ -203,7 +206,7 @@ fn build_ring<'c: 'a, 'a>(
     let [first, ..] = chain[..] else {
         return Ok(());
     };
-    let drawn = chain.iter().map(|of| DrawnLoop::of(*of));
+    let drawn = chain.iter().map(|loop_op| DrawnLoop::of(*loop_op));
     let drawn = drawn.collect::<Result<Option<Vec<_>>, _>>()?;
     let unsupported = |message: &str| Err(Diagnostic::unsupported(first.location(), message).into());
     match (engine_of(first)?, drawn) {
@@ -224,10 +227,11 @@ fn build_ring<'c: 'a, 'a>(
 }
 
 /// The engine of the copies in a loop; unsupported if they have several.
-fn engine_of<'c>(of: OperationRef<'c, '_>) -> Result<CopyEngine, PassError<'c>> {
-    let copies = copies_in(of);
+fn engine_of<'c>(loop_op: OperationRef<'c, '_>) -> Result<CopyEngine, PassError<'c>> {
+    let copies = copies_in(loop_op);
     let first = copies.first();
-    let first = first.ok_or_else(|| Diagnostic::internal(of.location(), "expected a loop that copies"))?;
+    let first =
+        first.ok_or_else(|| Diagnostic::internal(loop_op.location(), "expected a loop that copies"))?;
     let engine = first.engine()?;
     for copy in copies {
         if copy.engine()? != engine {
@@ -243,8 +247,8 @@ fn engine_of<'c>(of: OperationRef<'c, '_>) -> Result<CopyEngine, PassError<'c>> 
 }
 
 /// The copies of a kernel or a loop, in order.
-fn copies_in<'c, 'a>(of: OperationRef<'c, 'a>) -> Vec<CopyToSharedOp<'c, 'a>> {
-    walk::all(of, CopyToSharedOp::from_op)
+fn copies_in<'c, 'a>(loop_op: OperationRef<'c, 'a>) -> Vec<CopyToSharedOp<'c, 'a>> {
+    walk::all(loop_op, CopyToSharedOp::from_op)
 }
 
 /// Issues a copy by the copy engine where it stands, and waits for it where its memory is first loaded from.

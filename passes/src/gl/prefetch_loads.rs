@@ -62,9 +62,9 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPrefetchL
             continue;
         }
         if !walk::named(function, CopyToSharedOp::NAME).is_empty() {
-            for of in walk::named(function, "scf.for") {
-                if copies_to_shared(of)? {
-                    prefetch(of, delays_reduction, cx)?;
+            for loop_op in walk::named(function, "scf.for") {
+                if copies_to_shared(loop_op)? {
+                    prefetch(loop_op, delays_reduction, cx)?;
                 }
             }
             continue;
@@ -75,8 +75,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPrefetchL
         }
         // Outer loops come before the loops within them, whose first tiles they would otherwise carry.
         let mut moved = 0;
-        for of in walk::named(function, "scf.for") {
-            moved += prefetch(of, |_| Ok(true), cx)?;
+        for loop_op in walk::named(function, "scf.for") {
+            moved += prefetch(loop_op, |_| Ok(true), cx)?;
         }
         let b = Builder::before(function);
         if moved > 0 && integer_of(function, kernel::MIN_CTAS_PER_SM).is_none() {
@@ -88,8 +88,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPrefetchL
 }
 
 /// Whether a loop's body copies to shared memory.
-fn copies_to_shared<'c>(of: OperationRef<'c, '_>) -> Result<bool, Diagnostic<'c>> {
-    let body = walk::in_block(walk::entry_block(of)?);
+fn copies_to_shared<'c>(loop_op: OperationRef<'c, '_>) -> Result<bool, Diagnostic<'c>> {
+    let body = walk::in_block(walk::entry_block(loop_op)?);
     Ok(body
         .into_iter()
         .any(|op| walk::has_name(op, CopyToSharedOp::NAME)))
@@ -116,23 +116,23 @@ fn delays_reduction<'c>(load: LoadOp<'c, '_>) -> Result<bool, PassError<'c>> {
 
 /// Moves the loads of a loop that are `wanted` one step ahead where that is possible, and returns how many have been moved.
 fn prefetch<'c: 'a, 'a>(
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     wanted: fn(LoadOp<'c, 'a>) -> Result<bool, PassError<'c>>,
     cx: &PassContext<'c, GlPrefetchLoads>,
 ) -> Result<usize, PassError<'c>> {
-    let steps = Steps::of(of)?;
+    let steps = Steps::of(loop_op)?;
     if steps.is_one_at_most() {
         return Ok(0);
     }
     let mut loads = Vec::new();
-    for load in walk::in_block(walk::entry_block(of)?)
+    for load in walk::in_block(walk::entry_block(loop_op)?)
         .into_iter()
         .filter_map(LoadOp::from_op)
     {
         if !wanted(load)? {
             continue;
         }
-        match steps::stays(of, load)? {
+        match steps::stays(loop_op, load)? {
             Stays::No => loads.push(load),
             Stays::Because(reason) => {
                 cx.remark(load.op().location(), format!("not loaded ahead: {reason}"));
@@ -149,19 +149,19 @@ fn prefetch<'c: 'a, 'a>(
 
 /// The steps of an `scf.for`.
 struct Steps<'c, 'a> {
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     lower: Value<'c, 'a>,
     upper: Value<'c, 'a>,
     step: Value<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> Steps<'c, 'a> {
-    fn of(of: OperationRef<'c, 'a>) -> Result<Self, melior::Error> {
+    fn of(loop_op: OperationRef<'c, 'a>) -> Result<Self, melior::Error> {
         Ok(Self {
-            of,
-            lower: of.operand(0)?,
-            upper: of.operand(1)?,
-            step: of.operand(2)?,
+            loop_op,
+            lower: loop_op.operand(0)?,
+            upper: loop_op.operand(1)?,
+            step: loop_op.operand(2)?,
         })
     }
 
@@ -178,25 +178,25 @@ impl<'c: 'a, 'a> Steps<'c, 'a> {
 
     /// Replaces the loop by one that carries the tiles of `loads`.
     fn load_ahead(&self, loads: &[LoadOp<'c, 'a>]) -> Result<(), PassError<'c>> {
-        let b = Builder::before(self.of);
+        let b = Builder::before(self.loop_op);
         let index = Type::index(b.context());
-        let body = walk::entry_block(self.of)?;
+        let body = walk::entry_block(self.loop_op)?;
         let left = match self.is_one_at_least() {
             true => None,
             false => Some(b.value("arith.subi", &[self.upper, self.lower], index)),
         };
         let firsts = self.tiles(&b, loads, self.lower, left)?;
-        let inside = Builder::at_start(body, self.of.location());
+        let inside = Builder::at_start(body, self.loop_op.location());
         let next = inside.value("arith.addi", &[body.argument(0)?.into(), self.step], index);
         let left = inside.value("arith.subi", &[self.upper, next], index);
         let nexts = self.tiles(&inside, loads, next, Some(left))?;
 
         let end = body
             .terminator()
-            .ok_or_else(|| Diagnostic::internal(self.of.location(), "expected a loop that yields"))?;
+            .ok_or_else(|| Diagnostic::internal(self.loop_op.location(), "expected a loop that yields"))?;
         b.set_operands(end, &end.operands().chain(nexts).collect::<Vec<_>>());
         let mut types = self
-            .of
+            .loop_op
             .results()
             .map(|result| result.r#type())
             .collect::<Vec<_>>();
@@ -205,13 +205,13 @@ impl<'c: 'a, 'a> Steps<'c, 'a> {
             types.push(ty);
             b.replace(load.op(), &[body.add_argument(ty, load.op().location())]);
         }
-        let operands = self.of.operands().chain(firsts).collect::<Vec<_>>();
-        let region = region::taken_from(self.of.region(0)?);
+        let operands = self.loop_op.operands().chain(firsts).collect::<Vec<_>>();
+        let region = region::taken_from(self.loop_op.region(0)?);
         let rotated = b.op_with("scf.for", &operands, &types, &[], vec![region]);
-        for (result, renewed) in self.of.results().zip(rotated.results()) {
+        for (result, renewed) in self.loop_op.results().zip(rotated.results()) {
             b.replace_all_uses(result.into(), renewed.into());
         }
-        b.erase(self.of);
+        b.erase(self.loop_op);
         Ok(())
     }
 
@@ -224,7 +224,7 @@ impl<'c: 'a, 'a> Steps<'c, 'a> {
         number: Value<'c, 'a>,
         left: Option<Value<'c, 'a>>,
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-        let at_step = |value| steps::known_at_step(b, self.of, value, number);
+        let at_step = |value| steps::known_at_step(b, self.loop_op, value, number);
         let at_steps = |values: Vec<_>| values.into_iter().map(at_step).collect::<Result<Vec<_>, _>>();
         let mut tiles = Vec::with_capacity(loads.len());
         for load in loads {

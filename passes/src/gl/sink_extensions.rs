@@ -42,15 +42,15 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlSinkExten
         let mut loops = walk::pre_order(function);
         loops.retain(is_loop);
         // An extension that has moved into a loop is found again for the loops within it.
-        for of in loops {
-            let fewest = if carries_sums(of) {
+        for loop_op in loops {
+            let fewest = if carries_sums(loop_op) {
                 FEWEST_BESIDE_SUMS
             } else {
                 FEWEST_ELEMENTS
             };
             for extension in walk::named(function, "arith.extf") {
-                if !walk::is_within(extension, of) && saved_elements(extension)? >= fewest {
-                    sink(extension, of, cx)?;
+                if !walk::is_within(extension, loop_op) && saved_elements(extension)? >= fewest {
+                    sink(extension, loop_op, cx)?;
                 }
             }
         }
@@ -59,9 +59,9 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlSinkExten
 }
 
 /// Whether a loop carries tiles of f32 from step to step. It does so with sums, and not with what it has loaded for its next step.
-fn carries_sums(of: OperationRef<'_, '_>) -> bool {
+fn carries_sums(loop_op: OperationRef<'_, '_>) -> bool {
     let is_sum = |ty| types::is_tensor(ty) && types::is_f32(types::element(ty));
-    of.results().any(|result| is_sum(result.r#type()))
+    loop_op.results().any(|result| is_sum(result.r#type()))
 }
 
 /// The number of elements of the tile that `extension` extends, for each thread; 0 if the tile does not take half the registers of its
@@ -88,11 +88,11 @@ struct Chain<'c, 'a> {
 /// Computes `extension` and what follows from it alone in the loop `of`, in front of each block's first use there.
 fn sink<'c: 'a, 'a>(
     extension: OperationRef<'c, 'a>,
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     cx: &PassContext<'c, GlSinkExtensions>,
 ) -> Result<(), PassError<'c>> {
     let mut chains = Vec::new();
-    follow(extension, of, &mut vec![extension], &mut chains)?;
+    follow(extension, loop_op, &mut vec![extension], &mut chains)?;
     if chains.is_empty() {
         return Ok(());
     }
@@ -119,16 +119,16 @@ fn sink<'c: 'a, 'a>(
 /// Collects the uses in the loop `of` of what follows from the last op of `ops` alone.
 fn follow<'c: 'a, 'a>(
     last: OperationRef<'c, 'a>,
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     ops: &mut Vec<OperationRef<'c, 'a>>,
     chains: &mut Vec<Chain<'c, 'a>>,
 ) -> Result<(), PassError<'c>> {
     for user in users(last.result(0)?.into()) {
         if follows_alone(user, last)? {
             ops.push(user);
-            follow(user, of, ops, chains)?;
+            follow(user, loop_op, ops, chains)?;
             ops.pop();
-        } else if walk::is_within(user, of) {
+        } else if walk::is_within(user, loop_op) {
             chains.push(Chain {
                 ops: ops.clone(),
                 user,

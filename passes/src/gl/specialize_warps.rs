@@ -289,30 +289,31 @@ fn has_no_effect(op: OperationRef<'_, '_>) -> bool {
 }
 
 /// Rebuilds a loop without its loop-carried tiles, whose results have no uses.
-fn without_tiles<'c: 'a, 'a>(of: OperationRef<'c, 'a>) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
-    let is_kept =
-        |index: usize| -> Result<bool, melior::Error> { Ok(!types::is_tensor(of.result(index)?.r#type())) };
-    let kept = (0..of.result_count())
+fn without_tiles<'c: 'a, 'a>(loop_op: OperationRef<'c, 'a>) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
+    let is_kept = |index: usize| -> Result<bool, melior::Error> {
+        Ok(!types::is_tensor(loop_op.result(index)?.r#type()))
+    };
+    let kept = (0..loop_op.result_count())
         .filter_map(|index| match is_kept(index) {
             Ok(true) => Some(Ok(index)),
             Ok(false) => None,
             Err(error) => Some(Err(error)),
         })
         .collect::<Result<Vec<_>, _>>()?;
-    if kept.len() == of.result_count() {
-        return Ok(of);
+    if kept.len() == loop_op.result_count() {
+        return Ok(loop_op);
     }
-    let b = Builder::before(of);
-    let old = walk::entry_block(of)?;
+    let b = Builder::before(loop_op);
+    let old = walk::entry_block(loop_op)?;
     let mut operands = (0..3)
-        .map(|index| of.operand(index))
+        .map(|index| loop_op.operand(index))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut arguments = vec![(old.argument(0)?.r#type(), of.location())];
+    let mut arguments = vec![(old.argument(0)?.r#type(), loop_op.location())];
     let mut results = Vec::new();
     for index in &kept {
-        operands.push(of.operand(3 + index)?);
-        arguments.push((old.argument(1 + index)?.r#type(), of.location()));
-        results.push(of.result(*index)?.r#type());
+        operands.push(loop_op.operand(3 + index)?);
+        arguments.push((old.argument(1 + index)?.r#type(), loop_op.location()));
+        results.push(loop_op.result(*index)?.r#type());
     }
     let region = region::of_block(&arguments);
     let new = b.op_with("scf.for", &operands, &results, &[], vec![region]);
@@ -323,7 +324,7 @@ fn without_tiles<'c: 'a, 'a>(of: OperationRef<'c, 'a>) -> Result<OperationRef<'c
             old.argument(1 + index)?.into(),
             body.argument(1 + position)?.into(),
         );
-        b.replace_all_uses(of.result(*index)?.into(), new.result(position)?.into());
+        b.replace_all_uses(loop_op.result(*index)?.into(), new.result(position)?.into());
     }
     let ops = walk::in_block(old);
     if let Some(end) = ops.last() {
@@ -334,7 +335,7 @@ fn without_tiles<'c: 'a, 'a>(of: OperationRef<'c, 'a>) -> Result<OperationRef<'c
         b.set_operands(*end, &yielded);
     }
     // The users of the carried tiles, all of which belong to the consumers, are erased before the tiles.
-    let carried = (0..of.result_count())
+    let carried = (0..loop_op.result_count())
         .filter(|index| !kept.contains(index))
         .map(|index| old.argument(1 + index).map(Value::from))
         .collect::<Result<Vec<_>, _>>()?;
@@ -342,7 +343,7 @@ fn without_tiles<'c: 'a, 'a>(of: OperationRef<'c, 'a>) -> Result<OperationRef<'c
     for op in walk::in_block(old) {
         move_to_end(op, body);
     }
-    b.erase(of);
+    b.erase(loop_op);
     Ok(new)
 }
 

@@ -19,12 +19,12 @@ use crate::{
 /// # Errors
 ///
 /// Internal: there is no such block.
-pub fn body<'c, 'a>(of: OperationRef<'c, 'a>) -> Result<BlockRef<'c, 'a>, Diagnostic<'c>> {
-    if !walk::has_name(of, "scf.while") {
-        return walk::entry_block(of);
+pub fn body<'c, 'a>(loop_op: OperationRef<'c, 'a>) -> Result<BlockRef<'c, 'a>, Diagnostic<'c>> {
+    if !walk::has_name(loop_op, "scf.while") {
+        return walk::entry_block(loop_op);
     }
-    let body = of.region(1).ok().and_then(|region| region.first_block());
-    body.ok_or_else(|| Diagnostic::internal(of.location(), "expected a loop with a body"))
+    let body = loop_op.region(1).ok().and_then(|region| region.first_block());
+    body.ok_or_else(|| Diagnostic::internal(loop_op.location(), "expected a loop with a body"))
 }
 
 /// Why a scalar is not known in other steps.
@@ -46,15 +46,15 @@ enum Place<'c, 'a> {
     Computed(OperationRef<'c, 'a>),
 }
 
-fn place<'c, 'a>(of: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result<Place<'c, 'a>, Unknown<'c>> {
+fn place<'c, 'a>(loop_op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result<Place<'c, 'a>, Unknown<'c>> {
     if let Some(op) = definition(value) {
-        return match op.parent_operation() == Some(of) {
+        return match op.parent_operation() == Some(loop_op) {
             true if is_scalar_arithmetic(op) => Ok(Place::Computed(op)),
             true => Err(Unknown::ComputedBy(op_name(op))),
             false => Ok(Place::Outside),
         };
     }
-    if owner(value) != Some(of) {
+    if owner(value) != Some(loop_op) {
         return Ok(Place::Outside);
     }
     match argument_number(value) {
@@ -74,13 +74,13 @@ pub fn is_scalar_arithmetic(op: OperationRef<'_, '_>) -> bool {
 /// # Errors
 ///
 /// It does not follow from the step's number.
-pub fn changes<'c, 'a>(of: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result<bool, Unknown<'c>> {
-    match place(of, value)? {
+pub fn changes<'c, 'a>(loop_op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result<bool, Unknown<'c>> {
+    match place(loop_op, value)? {
         Place::Outside => Ok(false),
         Place::Number => Ok(true),
         Place::Computed(op) => {
             let mut operands = op.operands();
-            operands.try_fold(false, |any, operand| Ok(changes(of, operand)? || any))
+            operands.try_fold(false, |any, operand| Ok(changes(loop_op, operand)? || any))
         }
     }
 }
@@ -99,8 +99,11 @@ pub enum Stays {
 /// # Errors
 ///
 /// Internal: the load has no buffer.
-pub fn stays<'c: 'a, 'a>(of: OperationRef<'c, 'a>, load: LoadOp<'c, 'a>) -> Result<Stays, PassError<'c>> {
-    if global_memory::writes(of, load.buffer()?) {
+pub fn stays<'c: 'a, 'a>(
+    loop_op: OperationRef<'c, 'a>,
+    load: LoadOp<'c, 'a>,
+) -> Result<Stays, PassError<'c>> {
+    if global_memory::writes(loop_op, load.buffer()?) {
         return Ok(Stays::Because("the loop stores to the buffer".to_owned()));
     }
     let scalars = load
@@ -109,7 +112,7 @@ pub fn stays<'c: 'a, 'a>(of: OperationRef<'c, 'a>, load: LoadOp<'c, 'a>) -> Resu
         .chain(load.limits())
         .chain(load.other());
     let changes = scalars
-        .map(|scalar| changes(of, scalar))
+        .map(|scalar| changes(loop_op, scalar))
         .collect::<Result<Vec<_>, _>>();
     Ok(match changes {
         Ok(changes) if changes.contains(&true) => Stays::No,
@@ -127,17 +130,17 @@ pub fn stays<'c: 'a, 'a>(of: OperationRef<'c, 'a>, load: LoadOp<'c, 'a>) -> Resu
 /// It does not follow from the step's number.
 pub fn at_step<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     value: Value<'c, 'a>,
     step: Value<'c, 'a>,
 ) -> Result<Value<'c, 'a>, Unknown<'c>> {
-    match place(of, value)? {
+    match place(loop_op, value)? {
         Place::Outside => Ok(value),
         Place::Number => Ok(step),
         Place::Computed(op) => {
             let operands = op
                 .operands()
-                .map(|operand| at_step(b, of, operand, step))
+                .map(|operand| at_step(b, loop_op, operand, step))
                 .collect::<Result<Vec<_>, _>>()?;
             let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
             let again = b.rebuild(op, &operands, &types);
@@ -155,10 +158,10 @@ pub fn at_step<'c: 'a, 'a>(
 /// Internal: the scalar does not follow from the step's number.
 pub fn known_at_step<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     value: Value<'c, 'a>,
     step: Value<'c, 'a>,
 ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-    at_step(b, of, value, step)
-        .map_err(|_| Diagnostic::internal(of.location(), "expected what follows from the step's number"))
+    at_step(b, loop_op, value, step)
+        .map_err(|_| Diagnostic::internal(loop_op.location(), "expected what follows from the step's number"))
 }

@@ -45,8 +45,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlUnrollLoo
         let Some(bytes) = integer_of(function, kernel::UNROLL_BYTES) else {
             continue;
         };
-        for of in walk::named(function, "scf.for") {
-            if let Some(body) = Body::of(of, bytes)? {
+        for loop_op in walk::named(function, "scf.for") {
+            if let Some(body) = Body::of(loop_op, bytes)? {
                 body.unroll()?;
                 cx.count(GlUnrollLoopsStatistic::NumLoops, 1);
             }
@@ -58,7 +58,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlUnrollLoo
 
 /// A loop that is to be unrolled.
 struct Body<'c, 'a> {
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     lower: Value<'c, 'a>,
     upper: Value<'c, 'a>,
     /// The loads of which the unrolled steps issue all first.
@@ -75,18 +75,18 @@ struct Body<'c, 'a> {
 
 impl<'c: 'a, 'a> Body<'c, 'a> {
     /// The loop, if a thread can issue the loads of several of its steps together: those of at most `in_flight` bytes.
-    fn of(of: OperationRef<'c, 'a>, in_flight: i64) -> Result<Option<Self>, PassError<'c>> {
-        let block = walk::entry_block(of)?;
+    fn of(loop_op: OperationRef<'c, 'a>, in_flight: i64) -> Result<Option<Self>, PassError<'c>> {
+        let block = walk::entry_block(loop_op)?;
         let mut ops = walk::in_block(block);
         let Some(end) = ops.pop() else { return Ok(None) };
-        let [lower, upper, step] = [of.operand(0)?, of.operand(1)?, of.operand(2)?];
+        let [lower, upper, step] = [loop_op.operand(0)?, loop_op.operand(1)?, loop_op.operand(2)?];
         if constant(step) != Some(1) || !ops.iter().all(|op| is_of_one_thread(*op)) {
             return Ok(None);
         }
         let (mut loads, mut rest, mut bytes) = (Vec::new(), Vec::new(), 0);
         for op in ops {
             match LoadOp::from_op(op) {
-                Some(load) if matches!(steps::stays(of, load)?, Stays::No) => {
+                Some(load) if matches!(steps::stays(loop_op, load)?, Stays::No) => {
                     bytes += bytes_of_thread(load)?;
                     loads.push(op);
                 }
@@ -109,7 +109,7 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
             None => most,
         };
         Ok((steps > 1).then(|| Self {
-            of,
+            loop_op,
             lower,
             upper,
             loads,
@@ -122,8 +122,8 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
 
     /// Replaces the loop by one over groups of steps and by the steps that are left.
     fn unroll(&self) -> Result<(), PassError<'c>> {
-        let mut b = Builder::before(self.of);
-        let initial = self.of.operands().skip(3).collect::<Vec<_>>();
+        let mut b = Builder::before(self.loop_op);
+        let initial = self.loop_op.operands().skip(3).collect::<Vec<_>>();
         let results = match self.known {
             Some(known) => {
                 let left = known % self.steps;
@@ -145,19 +145,19 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
                 let mut operands = vec![middle, self.upper, b.index(1)];
                 operands.extend(carried);
                 let types = self
-                    .of
+                    .loop_op
                     .results()
                     .map(|result| result.r#type())
                     .collect::<Vec<_>>();
-                let body = region::taken_from(self.of.region(0)?);
+                let body = region::taken_from(self.loop_op.region(0)?);
                 let last = b.op_with("scf.for", &operands, &types, &[], vec![body]);
                 last.results().map(Value::from).collect()
             }
         };
-        for (result, renewed) in self.of.results().zip(results) {
+        for (result, renewed) in self.loop_op.results().zip(results) {
             b.replace_all_uses(result.into(), renewed);
         }
-        b.erase(self.of);
+        b.erase(self.loop_op);
         Ok(())
     }
 
@@ -168,7 +168,7 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
         middle: Value<'c, 'a>,
         initial: Vec<Value<'c, 'a>>,
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-        let location = self.of.location();
+        let location = self.loop_op.location();
         let types = initial.iter().map(|value| value.r#type()).collect::<Vec<_>>();
         let mut arguments = vec![(Type::index(b.context()), location)];
         arguments.extend(types.iter().map(|ty| (*ty, location)));
@@ -195,7 +195,7 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
         count: i64,
         mut carried: Vec<Value<'c, 'a>>,
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-        let arguments = walk::entry_block(self.of)?;
+        let arguments = walk::entry_block(self.loop_op)?;
         let mut steps = Vec::new();
         for step in 0..count {
             let number = self.moved(b, first, step);
@@ -203,7 +203,7 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
             for load in &self.loads {
                 let operands = load
                     .operands()
-                    .map(|operand| steps::known_at_step(b, self.of, operand, number))
+                    .map(|operand| steps::known_at_step(b, self.loop_op, operand, number))
                     .collect::<Result<Vec<_>, _>>()?;
                 let copy = b.insert(Operation::clone(load));
                 b.set_operands(copy, &operands);

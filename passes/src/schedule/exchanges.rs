@@ -1,5 +1,5 @@
-//! Partial results that the warps of a CTA, and the CTAs of a cluster, exchange through shared memory, and the mappings that leave room for
-//! them.
+//! Partial results that the warps of a CTA, its groups of consumers, and the CTAs of a cluster exchange through shared memory, and the
+//! mappings that leave room for them.
 //!
 //! Where warps share what is reduced or scanned, each warp leaves a partial result for each point of the tile that is kept, and each thread
 //! loads those of all warps for its own points (`gl-expand-reductions`). A scan leaves one for each of a thread's registers whose points
@@ -40,8 +40,8 @@ impl Exchange {
 
 /// Whether a CTA has shared memory, and each thread registers, for the partial results of a mapping. Reductions that wait for each other
 /// share memory, but for those that a loop repeats, whose memory is live throughout the loop. Others need theirs at once, as do all those that
-/// cross the CTAs of a cluster. What is allocated in a partition is live as long as all partitions, so that there the loop over whole steps and
-/// the one over the last steps share nothing either.
+/// cross the CTAs of a cluster, and the sums that groups of consumers hand over. What is allocated in a partition is live as long as all
+/// partitions, so that there the loop over whole steps and the one over the last steps share nothing either, nor do groups.
 pub fn fit(facts: &Facts, mapping: &Mapping, target: &Target) -> bool {
     let mut depths = Vec::<usize>::new();
     let mut by_depth = Vec::new();
@@ -66,7 +66,7 @@ pub fn fit(facts: &Facts, mapping: &Mapping, target: &Target) -> bool {
         of_clusters += exchange.bytes;
     }
     if mapping.producer_warps > 0 {
-        of_loops *= 2;
+        of_loops *= 2 * mapping.consumer_groups.unsigned_abs();
     }
     let scans = facts.scans.iter().map(|scan| of_scan(scan, mapping));
     let scans = scans.collect::<Vec<_>>();
@@ -80,7 +80,23 @@ pub fn fit(facts: &Facts, mapping: &Mapping, target: &Target) -> bool {
     let is_short = scans
         .iter()
         .all(|scan| scan.of_thread() <= UNROLLED_ELEMENTS.unsigned_abs());
-    is_short && tiles + of_clusters + largest.unwrap_or(0) <= u64::from(target.shared_per_cta)
+    let taken = tiles + of_clusters + between_groups(facts, mapping) + largest.unwrap_or(0);
+    is_short && taken <= u64::from(target.shared_per_cta)
+}
+
+/// Bytes of shared memory through which groups of consumers hand the sums of their steps to the first group: what each thread has of a
+/// sum, before the lanes and warps that share a point add up theirs. None for a single group.
+pub(super) fn between_groups(facts: &Facts, mapping: &Mapping) -> u64 {
+    let is_looped = |factors: &Vec<Factor>| factors.iter().any(|factor| factor.level == Level::Loop);
+    let handed = facts.reductions.iter().filter_map(|reduction| {
+        let dims = || mapping.spread.iter().zip(&reduction.over);
+        let accumulates = dims().any(|(factors, over)| *over && is_looped(factors));
+        let kept = dims().filter(|(_, over)| !**over);
+        let kept = kept.map(|(factors, _)| points_of_cta(factors).unsigned_abs());
+        let sharing = product(dims(), true, Level::Warp) * product(dims(), true, Level::Lane);
+        accumulates.then(|| kept.product::<u64>() * sharing * reduction.bytes)
+    });
+    (mapping.consumer_groups - 1).unsigned_abs() * handed.sum::<u64>()
 }
 
 /// Whether the CTAs of a mapping take shared memory: for tiles, or for what warps or the CTAs of a cluster exchange. A tile that is

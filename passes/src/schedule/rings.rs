@@ -9,7 +9,7 @@ use norma_dialects::norm::{CopyMechanism, Level};
 use norma_targets::{Feature, SHARED_OF_CTA, THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
-    cost,
+    cost, exchanges,
     facts::{Facts, Use},
     mapping::Mapping,
     rows_in_shared_memory::{bytes, copied},
@@ -134,16 +134,9 @@ pub fn in_turns(facts: &Facts, ringed: &Mapping, target: &Target) -> Option<Mapp
         ..ringed.clone()
     };
     let dims = spreads(facts, &turns);
-    let accumulating = facts.reductions.iter().filter(|reduction| {
-        dims.iter()
-            .zip(&reduction.over)
-            .any(|(dim, over)| *over && dim.is_looped)
-    });
-    let handed = accumulating.map(|reduction| {
-        let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
-        kept.map(|dim| dims[dim].tile).product::<u64>() * reduction.bytes
-    });
-    let of_cta = taken(turns.stages) + handed.sum::<u64>();
+    let looped = (0..dims.len()).filter(|dim| dims[*dim].is_looped);
+    let at_end = looped.map(|walk| bytes_at_end(facts, &dims, walk)).sum::<u64>();
+    let of_cta = taken(turns.stages) + exchanges::between_groups(facts, &turns) + at_end;
     let has_room =
         of_cta <= u64::from(target.shared_per_cta) && turns.all_warps() * WARP_SIZE <= THREADS_PER_CTA;
     has_room.then_some(turns)

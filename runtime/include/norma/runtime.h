@@ -29,9 +29,10 @@ typedef enum norma_status {
 typedef enum norma_scalar_kind {
   // The default that the function's author wrote.
   NORMA_SCALAR_KIND_DEFAULT = 0,
-  // `value.number`; a scalar of an integer type accepts it if it is whole.
+  // `value.number`; a scalar of an integer type accepts it if it is whole. One of type f32 rounds it, and refuses a finite number that
+  // would become infinite and one other than 0 that would become 0.
   NORMA_SCALAR_KIND_FLOAT = 1,
-  // `value.integer`; a scalar of a float type rounds it.
+  // `value.integer`; a scalar of a float type rounds it, and one of an integer type accepts it if it fits.
   NORMA_SCALAR_KIND_INTEGER = 2,
 } norma_scalar_kind;
 

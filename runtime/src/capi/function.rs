@@ -37,9 +37,10 @@ pub struct NormaFile {
 pub enum NormaScalarKind {
     /// The default that the function's author wrote.
     Default = 0,
-    /// `value.number`; a scalar of an integer type accepts it if it is whole.
+    /// `value.number`; a scalar of an integer type accepts it if it is whole. One of type f32 rounds it, and refuses a finite number that
+    /// would become infinite and one other than 0 that would become 0.
     Float = 1,
-    /// `value.integer`; a scalar of a float type rounds it.
+    /// `value.integer`; a scalar of a float type rounds it, and one of an integer type accepts it if it fits.
     Integer = 2,
 }
 

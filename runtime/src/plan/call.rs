@@ -156,14 +156,17 @@ impl Call {
             ));
         }
         let rank = planned.dims.len();
-        // SAFETY: passed on to the caller.
-        let (shape, strides) = unsafe { (tensor.shape(), tensor.strides()) };
-        if usize::try_from(tensor.rank) != Ok(rank) || shape.len() != rank {
+        if usize::try_from(tensor.rank) != Ok(rank) {
             return refuse(format!(
                 "expected '{}' to have {rank} dims, got {}",
                 name(),
                 tensor.rank
             ));
+        }
+        // SAFETY: passed on to the caller.
+        let (shape, strides) = unsafe { (tensor.shape(), tensor.strides()) };
+        if shape.len() != rank {
+            return refuse(format!("expected a shape for '{}', got null", name()));
         }
         let mut dense = 1i64;
         for (dim, planned) in planned.dims.iter().enumerate().rev() {

@@ -48,9 +48,17 @@ pub(crate) enum ArgumentPlan {
 #[derive(Debug)]
 pub(crate) struct ScalarPlan {
     scalar: ScalarType,
-    /// Its position among the scalars that the caller may set.
-    named: Option<usize>,
+    /// `None` if the caller cannot set it.
+    named: Option<NamedScalar>,
     default: ScalarDefault,
+}
+
+/// A scalar that the caller may set.
+#[derive(Debug)]
+struct NamedScalar {
+    name: String,
+    /// Its position among these scalars.
+    place: usize,
 }
 
 #[derive(Debug)]
@@ -171,9 +179,11 @@ impl ArgumentPlan {
             Argument::Pointer { tensor } => ArgumentPlan::Tensor(scope.tensor(tensor)),
             Argument::Scalar { name, scalar, value } => ArgumentPlan::Scalar(ScalarPlan {
                 scalar: *scalar,
-                named: name
-                    .as_ref()
-                    .and_then(|name| scope.scalar_names.iter().position(|known| known == name)),
+                named: name.as_ref().and_then(|name| {
+                    let place = scope.scalar_names.iter().position(|known| known == name)?;
+                    let name = name.clone();
+                    Some(NamedScalar { name, place })
+                }),
                 default: match value {
                     ScalarValue::Float(value) => ScalarDefault::Float(value.as_f64()),
                     ScalarValue::Expression(value) => {
@@ -217,27 +227,43 @@ impl ScalarPlan {
     /// # Errors
     /// The number does not fit the parameter's type.
     pub(super) fn encode(&self, scalars: &[Scalar], values: &Values) -> Result<u64, CallError> {
-        let set = self.named.and_then(|named| scalars.get(named)).copied();
+        let set = self
+            .named
+            .as_ref()
+            .and_then(|named| scalars.get(named.place))
+            .copied();
         let number = match (set.unwrap_or_default(), &self.default) {
             (Scalar::Default, ScalarDefault::Float(value)) => Scalar::Float(*value),
             (Scalar::Default, ScalarDefault::Computed(slot)) => Scalar::Integer(values[*slot]),
             (set, _) => set,
         };
-        encode(self.scalar, number).ok_or_else(|| {
-            let got = match number {
-                Scalar::Float(value) => value.to_string(),
-                Scalar::Integer(value) => value.to_string(),
-                Scalar::Default => String::new(),
-            };
-            CallError::Argument(format!(
-                "expected a scalar that fits {:?}, got {got}",
-                self.scalar
-            ))
-        })
+        encode(self.scalar, number).ok_or_else(|| CallError::Argument(self.refusal(number)))
+    }
+
+    /// The message about a number that does not fit.
+    fn refusal(&self, number: Scalar) -> String {
+        let what = match &self.named {
+            Some(NamedScalar { name, .. }) => format!("'{name}'"),
+            None => "a scalar".to_owned(),
+        };
+        let expected = match self.scalar {
+            ScalarType::F32 => {
+                "be 0, or a number of f32's range, between 1.4e-45 and 3.4e38 without its sign".to_owned()
+            }
+            scalar => format!("fit {scalar:?}"),
+        };
+        let got = match number {
+            // This form has an exponent where there would be hundreds of zeros.
+            Scalar::Float(value) => format!("{value:?}"),
+            Scalar::Integer(value) => value.to_string(),
+            Scalar::Default => String::new(),
+        };
+        format!("expected {what} to {expected}, got {got}")
     }
 }
 
-/// Encodes a number, rounded to the type's precision; `None` if it does not fit an integer type.
+/// Encodes a number, rounded to the type's precision; `None` if it does not fit an integer type, or if f32 has only an infinity or 0 in
+/// the place of a finite number or of one that is not 0.
 fn encode(scalar: ScalarType, number: Scalar) -> Option<u64> {
     let integer = match number {
         Scalar::Float(_) if scalar.is_float() => 0,
@@ -248,7 +274,12 @@ fn encode(scalar: ScalarType, number: Scalar) -> Option<u64> {
         _ => integer as f64,
     };
     Some(match scalar {
-        ScalarType::F32 => Element::F32.encode_float(float),
+        ScalarType::F32 => {
+            let bits = Element::F32.encode_float(float);
+            let rounded = Element::F32.decode_float(bits);
+            let is_kept = rounded.is_finite() == float.is_finite() && (rounded == 0.0) == (float == 0.0);
+            is_kept.then_some(bits)?
+        }
         ScalarType::F64 => float.to_bits(),
         ScalarType::I32 => u64::from(i32::try_from(integer).ok()?.cast_unsigned()),
         ScalarType::U32 => u64::from(u32::try_from(integer).ok()?),
@@ -269,6 +300,24 @@ mod tests {
         assert_eq!(
             encode(ScalarType::F32, Scalar::Float(f64::NEG_INFINITY)),
             bits(f32::NEG_INFINITY)
+        );
+        // The largest number that rounds to the largest of f32, and the one behind it, which rounds to infinity.
+        let beyond = 2f64.powi(128) - 2f64.powi(103);
+        assert_eq!(
+            encode(ScalarType::F32, Scalar::Float(beyond.next_down())),
+            bits(f32::MAX)
+        );
+        assert_eq!(encode(ScalarType::F32, Scalar::Float(beyond)), None);
+        assert_eq!(
+            encode(ScalarType::F32, Scalar::Float(-1e-45)),
+            bits(-f32::from_bits(1))
+        );
+        assert_eq!(encode(ScalarType::F32, Scalar::Float(-1e-50)), None);
+        assert_eq!(encode(ScalarType::F32, Scalar::Float(-0.0)), bits(-0.0));
+        assert!(encode(ScalarType::F32, Scalar::Float(f64::NAN)).is_some());
+        assert_eq!(
+            encode(ScalarType::F64, Scalar::Float(1e300)),
+            Some(1e300f64.to_bits())
         );
         assert_eq!(encode(ScalarType::I32, Scalar::Integer(-1)), Some(0xffff_ffff));
         assert_eq!(encode(ScalarType::I32, Scalar::Integer(1 << 31)), None);

@@ -23,6 +23,10 @@
 // RUN: not normac %s --emit=object -o %t/kernels.h 2>&1 | FileCheck %s --check-prefix=NO-OBJECT
 // RUN: mkdir %t/folder && not normac %s --emit=object -o %t/folder 2>&1 | FileCheck %s --check-prefix=FOLDER
 // RUN: not ls %t/folder.h
+//
+// A folder that is missing is told before anything is compiled.
+// RUN: not normac %s --ptxas=/nowhere/ptxas --emit=object -o %t/none/kernels.o 2>&1 | FileCheck %s --check-prefix=NO-FOLDER
+//
 // RUN: not env CC=%t/none normac %s --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=NO-CC
 // RUN: not env CC=false normac %s --emit=object -o %t/kernels.o 2>&1 | FileCheck %s --check-prefix=BAD-CC
 // RUN: env CC="env LC_ALL=C cc" normac %s --target sm_80,sm_90a --emit=object -o %t/again/kernels.o && cmp %t/kernels.o %t/again/kernels.o
@@ -87,6 +91,7 @@
 // TVM-FFI: error: function 'TVMFFIEnvGetStream' has no name that C takes: names that begin with 'TVMFFI' are reserved for TVM-FFI
 // NAME: error: function 'scale-it' has no name that C takes: expected letters, digits and '_', and no digit first
 // EXP: error: function 'exp' has a name that math.h declares
+// NO-FOLDER: error: expected the name of an object in a folder that exists, got '{{.*}}/none/kernels.o', and '{{.*}}/none' is none
 // FOLDER: error: expected the name of an object, such as '{{.*}}/folder/kernels.o', got the folder '{{.*}}/folder'
 
 func.func @scale(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?x64xf32> {norm.name = "y"}) {

@@ -2,6 +2,8 @@
 
 use std::env;
 use std::fmt;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
@@ -69,19 +71,22 @@ impl CCompiler {
 /// The file of a program. It is absolute, because the compiler runs in another folder.
 fn found(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let path = match name.contains('/') {
-        true => Some(Path::new(name).to_owned()).filter(|path| path.is_file()),
+        true => Some(Path::new(name).to_owned()).filter(|path| is_program(path)),
         false => folders
             .iter()
             .map(|folder| folder.join(name))
-            .find(|path| path.is_file()),
+            .find(|path| is_program(path)),
     };
     path.and_then(|path| path::absolute(path).ok())
 }
 
+/// Whether a path is that of a file that someone may execute. A shell passes over other files as well.
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| there.is_file() && there.permissions().mode() & 0o111 != 0)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -91,7 +96,12 @@ mod tests {
         fs::create_dir(&tools).unwrap();
         for name in ["cc", "my cc", "cache"] {
             fs::write(tools.join(name), "").unwrap();
+            fs::set_permissions(tools.join(name), fs::Permissions::from_mode(0o755)).unwrap();
         }
+        // What cannot be executed is passed over.
+        let notes = folder.path().join("notes");
+        fs::create_dir(&notes).unwrap();
+        fs::write(notes.join("cc"), "").unwrap();
         let there = tools.display().to_string();
         for (said, program, arguments) in [
             (format!("{there}/cc"), "cc", &[][..]),
@@ -105,7 +115,7 @@ mod tests {
             ("cache cc".to_owned(), "cache", &["cc"]),
             (" ".to_owned(), "cc", &[]),
         ] {
-            let compiler = CCompiler::new(&said, std::slice::from_ref(&tools));
+            let compiler = CCompiler::new(&said, &[notes.clone(), tools.clone()]);
             assert_eq!(compiler.program, tools.join(program), "{said}");
             assert_eq!(compiler.arguments, arguments, "{said}");
         }

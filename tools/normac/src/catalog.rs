@@ -3,8 +3,9 @@
 //! A bundle records its provenance, so an existing bundle that is complete and has the same provenance is kept. Each bundle
 //! is written completely or not at all: an interrupted run loses only the bundles that it was compiling, and two concurrent
 //! runs merely do work twice. A failure does not keep other bundles from being compiled. PTX that bundles have in common is
-//! assembled once. A kernel's bundles for other targets than those of the run are removed, because launchers would take them; bundles of
-//! kernels that it no longer has are only told, because they may be another table's.
+//! assembled once. Once all bundles of a kernel are there, those for targets that the table does not have are removed, because launchers
+//! would take them, unless the targets are the command line's, so that a run for each target may fill one folder; bundles of kernels that
+//! the table does not have are only told, because they may be another table's.
 
 mod table;
 
@@ -18,7 +19,7 @@ use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use norma_bundle::Manifest;
 use norma_bundle::manifest::FILE_NAME;
 use norma_command_line::output;
-use norma_compiler::bundle::retire_root;
+use norma_compiler::bundle::{check_place, retire};
 use norma_compiler::compile::{self, Input, Outcome};
 use norma_compiler::emit::Assemblies;
 use norma_compiler::target::TARGETS;
@@ -61,7 +62,11 @@ struct Finished<'u> {
 /// an old bundle cannot be removed.
 pub fn run(path: &Path, args: &Args, has_target: bool) -> Result<ExitCode> {
     let start = Instant::now();
-    let root = args.compile.output.as_deref().unwrap_or(Path::new("."));
+    let root = args
+        .compile
+        .output
+        .as_deref()
+        .ok_or_else(|| Error::internal("expected an output for a catalog"))?;
     places::refuse_file(root)?;
     let text = InputText::read(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -82,7 +87,10 @@ pub fn run(path: &Path, args: &Args, has_target: bool) -> Result<ExitCode> {
     });
     bar.finish_and_clear();
     let targets = targets_by_name(&units);
-    let removed = remove_other_targets(root, &targets);
+    let removed = match has_target {
+        true => Ok(()),
+        false => remove_other_targets(root, &targets, &failed_names(&finished)),
+    };
     tell_others(root, &targets);
     let code = conclude(&finished, start.elapsed().as_secs_f64(), args.compile.timing);
     removed.map(|()| code)
@@ -98,13 +106,27 @@ fn targets_by_name(units: &[Unit]) -> BTreeMap<&str, BTreeSet<&'static str>> {
     targets
 }
 
-/// Removes the bundles of each kernel for targets that it has no more.
-fn remove_other_targets(root: &Path, targets: &BTreeMap<&str, BTreeSet<&'static str>>) -> Result<()> {
-    for (name, wanted) in targets {
+/// The kernels of which a bundle could not be compiled.
+fn failed_names<'u>(finished: &[Finished<'u>]) -> BTreeSet<&'u str> {
+    let failed = finished
+        .iter()
+        .filter(|finished| matches!(finished.made, Made::Failed(_)));
+    failed.map(|finished| finished.unit.name.as_str()).collect()
+}
+
+/// Removes the bundles of each kernel for targets that it has no more, unless the kernel is in `kept`.
+fn remove_other_targets(
+    root: &Path,
+    targets: &BTreeMap<&str, BTreeSet<&'static str>>,
+    kept: &BTreeSet<&str>,
+) -> Result<()> {
+    for (name, wanted) in targets.iter().filter(|(name, _)| !kept.contains(*name)) {
         let others = TARGETS.iter().filter(|target| !wanted.contains(target.name));
         let folders = others.map(|target| root.join(name).join(target.name));
-        for folder in folders.filter(|folder| folder.join(FILE_NAME).exists()) {
-            retire_root(&folder)?;
+        for folder in folders {
+            if !retire(&folder)? {
+                continue;
+            }
             output::note(format_args!(
                 "removed '{}': '{name}' is not compiled for this target any more",
                 folder.display()
@@ -153,15 +175,20 @@ fn make(unit: &Unit, folder: &Path, assemblies: &Assemblies, outcome: &mut Outco
         name: &unit.source,
         text: &unit.text,
     };
-    if is_up_to_date(input, unit, folder)? {
-        return Ok(Made::UpToDate);
-    }
-    let bundle = compile::bundle(input, &unit.options, assemblies, outcome)?;
-    outcome.timing.measure("write", || bundle.write(folder))?;
-    if let Some(root) = folder.parent() {
-        retire_root(root)?;
-    }
-    Ok(Made::Compiled)
+    let of_name = folder.parent().unwrap_or(folder);
+    check_place(of_name)?;
+    check_place(folder)?;
+    let made = match is_up_to_date(input, unit, folder)? {
+        true => Made::UpToDate,
+        false => {
+            let bundle = compile::bundle(input, &unit.options, assemblies, outcome)?;
+            outcome.timing.measure("write", || bundle.write(folder))?;
+            Made::Compiled
+        }
+    };
+    // A launcher would prefer a bundle for one target that an earlier run left here.
+    retire(of_name)?;
+    Ok(made)
 }
 
 /// Whether the folder holds the bundle that would be compiled: its provenance is the same, and all its files are complete.

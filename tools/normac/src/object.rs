@@ -10,6 +10,7 @@ use norma_compiler::emit::scratch;
 use norma_compiler::{Error, Result};
 
 use crate::c_compiler::CCompiler;
+use crate::places;
 
 /// The flags of the C compiler, without the output path. Each function gets sections of its own, so that a linker can drop
 /// functions that are not called; position-independent code works in programs and shared objects.
@@ -36,7 +37,7 @@ impl ObjectFiles {
     ///
     /// # Errors
     ///
-    /// The path is a folder's, or that of a header.
+    /// The path is a folder's, or that of a header, or in a folder that does not exist.
     pub fn at(path: &Path) -> Result<Self> {
         let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let (c_header, cpp_header) = (path.with_extension("h"), path.with_extension("hpp"));
@@ -44,6 +45,7 @@ impl ObjectFiles {
             true => (path.join("kernels.o"), "the folder "),
             false if path == c_header || path == cpp_header => (path.with_extension("o"), ""),
             false => {
+                places::refuse_missing_folder(path)?;
                 return Ok(Self {
                     object: path.to_owned(),
                     c_header,
@@ -129,9 +131,11 @@ mod tests {
 
     #[test]
     fn an_object_is_a_file_with_headers_beside_it() {
-        let files = ObjectFiles::at(Path::new("out/kernels.o")).unwrap();
-        assert_eq!(files.c_header, Path::new("out/kernels.h"));
-        assert_eq!(files.cpp_header, Path::new("out/kernels.hpp"));
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let files = ObjectFiles::at(&at("kernels.o")).unwrap();
+        assert_eq!(files.c_header, at("kernels.h"));
+        assert_eq!(files.cpp_header, at("kernels.hpp"));
     }
 
     #[test]

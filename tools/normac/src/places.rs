@@ -54,6 +54,23 @@ pub fn refuse_other_header(path: &Path) -> Result<()> {
     }
 }
 
+/// Refuses the name of an object in a folder that does not exist.
+///
+/// # Errors
+///
+/// There is no such folder.
+pub fn refuse_missing_folder(object: &Path) -> Result<()> {
+    match object.parent() {
+        // The parent of a mere name is empty.
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(Error::user(format!(
+            "expected the name of an object in a folder that exists, got '{}', and '{}' is none",
+            object.display(),
+            folder.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a file where the folder of bundles is to be.
 ///
 /// # Errors
@@ -102,6 +119,26 @@ mod tests {
         assert_eq!(refused("new"), None);
         let null = Path::new("/dev/null");
         refuse_input(null, &[null.to_owned()]).unwrap();
+    }
+
+    #[test]
+    fn an_object_is_in_a_folder_that_exists() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        refuse_missing_folder(Path::new("k.o")).unwrap();
+        refuse_missing_folder(&folder.path().join("k.o")).unwrap();
+        for none in [file, folder.path().join("none")] {
+            let object = none.join("k.o");
+            assert_eq!(
+                refuse_missing_folder(&object).unwrap_err().to_string(),
+                format!(
+                    "expected the name of an object in a folder that exists, got '{}', and '{}' is none",
+                    object.display(),
+                    none.display()
+                )
+            );
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ def use_bundles(folder: str | os.PathLike[str]) -> None:
 
 def find(request: Request) -> dict[str, Path] | None:
     """The folder of each target of a request, of those that are used; ``None`` if one of its targets is missing."""
-    text = hashlib.sha256(request.source.encode()).hexdigest()
+    text = hashlib.sha256(request.text).hexdigest()
     options = [f"--schedule={schedule}" for schedule in request.schedules]
     if request.by_size:
         options.append("--by-size")

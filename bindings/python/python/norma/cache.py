@@ -5,10 +5,9 @@ folder and renamed, so that it appears completely or not at all even if several 
 content with the digest; an incomplete file counts as missing and is replaced. If the folder cannot be written, there is a warning, and
 programs are compiled again.
 
-The folder is ``NORMA_CACHE_DIR``, or ``norma`` in ``XDG_CACHE_HOME``, or ``~/.cache/norma``; delete it to clear the cache. Where none of
-these names a folder, because a user has no home, there is the same warning. The name of an
-entry consists of the hash of the request and that of the compiler. On a machine without a compiler, entries copied from another one are
-used.
+The folder is ``NORMA_CACHE_DIR``, or ``norma`` in ``XDG_CACHE_HOME`` if that is an absolute path, or ``~/.cache/norma``; delete it to
+clear the cache. If it is in a home directory that is not known, there is the same warning. The name of an entry consists of the hash of
+the request and that of the compiler. On a machine without a compiler, entries copied from another one are used.
 """
 
 import contextlib
@@ -30,13 +29,25 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def folder() -> Path | None:
-    """The cache's folder, which may not exist yet; ``None`` if it is in the home of a user who has none."""
-    named = os.environ.get("NORMA_CACHE_DIR")
-    base = os.environ.get("XDG_CACHE_HOME")
-    path = named or os.path.join(base or "~/.cache", "norma")
+    """The cache's folder, which may not exist yet; ``None`` if it is in a home directory that is not known."""
+    path = _asked()
     expanded = os.path.expanduser(path)
-    # A home that is not known is left as it is, which would name a folder in the current one.
-    return None if path.startswith("~") and expanded == path else Path(expanded)
+    # A home that is not known is left as it is, which would name a folder in the current one, and an empty one is taken for the root.
+    is_unknown = expanded == path or (_home(path) == "~" and os.environ.get("HOME") == "")
+    return None if path.startswith("~") and is_unknown else Path(expanded)
+
+
+def _asked() -> str:
+    """The path of the cache's folder, which may begin with a home directory: ``~``, or ``~`` and a user's name."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG Base Directory Specification has relative paths ignored.
+    base = base if os.path.isabs(base) else "~/.cache"
+    return os.environ.get("NORMA_CACHE_DIR") or os.path.join(base, "norma")
+
+
+def _home(path: str) -> str:
+    """The home directory that a path begins with, as it is written."""
+    return path.partition("/")[0]
 
 
 def read(entry: str) -> dict[str, bytes] | None:
@@ -76,12 +87,12 @@ def write(entry: str, files: dict[str, bytes]) -> None:
     place = folder()
     try:
         if place is None:
-            raise FileNotFoundError(errno.ENOENT, "the user has no home directory")
+            raise FileNotFoundError(errno.ENOENT, f"the home directory '{_home(_asked())}' is not known")
         place.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(place)
         replace(place / (entry + _SUFFIX), hashlib.sha256(content).digest() + content)
     except OSError as error:
-        where = "~/.cache" if place is None else place
+        where = _asked() if place is None else place
         warnings.warn(
             f"cannot keep what was compiled in '{where}', which NORMA_CACHE_DIR may name: {error.strerror}",
             RuntimeWarning,

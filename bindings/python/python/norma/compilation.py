@@ -7,7 +7,7 @@ from pathlib import Path
 
 from norma import bundles, cache
 from norma._runtime import Bundle, target_of_device
-from norma.compiler import Compiler, Request
+from norma.compiler import Compiler, Request, lone_surrogate
 from norma.errors import CompileError, CompilerNotFoundError
 
 #: The bundles of this process, by the names of their entries in the cache.
@@ -35,15 +35,19 @@ def compile(
     process and in the cache.
 
     Raises:
-        CompileError: the program is refused; :class:`CompilerNotFoundError` if there is no compiler, and neither those folders nor
-            the cache have the bundle.
+        CompileError: the program is refused, or is no text that UTF-8 has; :class:`CompilerNotFoundError` if there is no compiler,
+            and neither those folders nor the cache have the bundle.
         DriverError: without a target, there is no GPU to compile for.
         OSError: the file cannot be read.
         TypeError: an argument is not of the type that is declared here.
-        ValueError: there is no target, or a target or schedule is empty.
+        ValueError: there is no target, or a target or schedule is empty or no text that UTF-8 has.
     """
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"expected source to be a path or the text of a program, got {_described(source)}")
+    switches = {"by_size": by_size, "batch_invariant": batch_invariant, "portable_clusters": portable_clusters}
+    for switch, given in switches.items():
+        if not isinstance(given, bool):
+            raise TypeError(f"expected {switch} to be a bool, got {_described(given)}")
     if isinstance(source, os.PathLike) or (source.endswith(".mlir") and "\n" not in source):
         name, text = os.fspath(source), _read(Path(source))
     else:
@@ -52,9 +56,7 @@ def compile(
         source=text,
         targets=targets_of(target_of_device() if target is None else target),
         schedules=_words("schedule", schedule),
-        by_size=by_size,
-        batch_invariant=batch_invariant,
-        portable_clusters=portable_clusters,
+        **switches,
     )
     return bundle_of(request, name)
 
@@ -77,12 +79,15 @@ def _words(name: str, given: str | Sequence[str]) -> tuple[str, ...]:
             raise TypeError(f"expected {name} to be a str or a sequence of them, got {_described(word)} in it")
         if not word.strip():
             raise ValueError(f"expected a {name} that is not empty, got {word!r}")
+        if lone_surrogate(word) is not None:
+            raise ValueError(f"expected a {name} of whole characters, got the lone surrogate in {word!r}")
     return tuple(words)
 
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        # The ends of lines stay as they are, because the hash in a manifest is of the file's bytes.
+        return path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise CompileError(f"'{path}' is not text: byte {error.start} is not UTF-8") from error
 

@@ -31,6 +31,20 @@ class Request:
     def key(self) -> str:
         return _hash(dataclasses.astuple(self))
 
+    @functools.cached_property
+    def text(self) -> bytes:
+        """The source as the compiler reads it; the hash in a manifest is of these bytes.
+
+        Raises:
+            CompileError: the source is not text.
+        """
+        place = lone_surrogate(self.source)
+        if place is not None:
+            raise CompileError(
+                f"the program is not text: character {place} is the lone surrogate {self.source[place]!r}"
+            )
+        return self.source.encode()
+
 
 @dataclasses.dataclass(frozen=True)
 class Compiler:
@@ -68,7 +82,7 @@ class Compiler:
         """Compiles a program, which is called ``name`` in messages; returns the files of the bundle by their paths in it.
 
         Raises:
-            CompileError: the program is refused, or the compiler fails.
+            CompileError: the program is refused or is not text, or the compiler fails.
         """
         with tempfile.TemporaryDirectory(prefix="norma-") as folder:
             command = [self.path, "-", "--target", ",".join(request.targets), "--output", folder]
@@ -81,13 +95,12 @@ class Compiler:
             if request.portable_clusters:
                 command.append("--portable-clusters")
             try:
-                ran = subprocess.run(
-                    command, input=request.source, capture_output=True, encoding="utf-8", errors="replace", check=False
-                )
+                ran = subprocess.run(command, input=request.text, capture_output=True, check=False)
             except OSError as error:
                 raise CompileError(f"cannot run the compiler '{self.path}': {error.strerror}") from error
             if ran.returncode != 0:
-                said = ran.stderr.replace("<stdin>", name).replace(f"'{folder}'", "a temporary folder").strip()
+                said = ran.stderr.decode(errors="replace").replace("<stdin>", name)
+                said = said.replace(f"'{folder}'", "a temporary folder").strip()
                 raise CompileError(said or f"the compiler '{self.path}' ended with status {ran.returncode}")
             root = Path(folder)
             return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}
@@ -119,6 +132,15 @@ def _identity(compiler: _Program, assembler: _Program | None) -> str:
     # The path is left out: a program that is moved stays the same.
     programs = [(program.size, program.modified_ns) for program in (compiler, assembler) if program]
     return _hash((version, programs))[:16]
+
+
+def lone_surrogate(text: str) -> int | None:
+    """The place of a half of a surrogate pair, which a ``str`` may have and UTF-8 has not; ``None`` if there is none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
 
 
 def _hash(content: object) -> str:

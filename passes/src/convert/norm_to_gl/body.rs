@@ -7,11 +7,13 @@
 //! those with several results, `scan` scans.
 
 mod access;
+mod combiners;
 mod dense_rows;
 mod drawn;
 mod gather;
 mod held;
 mod localize;
+mod masked_points;
 mod nest;
 mod nth;
 mod peel;

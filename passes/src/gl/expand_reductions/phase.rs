@@ -58,12 +58,12 @@ pub(super) fn loops_around<'c, 'a>(
 
 /// Whether a scalar that is used within a loop may be another in another iteration: what is computed within the loop need not be hoisted
 /// out of it to stay the same.
-fn changes<'c, 'a>(of: OperationRef<'c, 'a>, scalar: Value<'c, 'a>) -> bool {
+fn changes<'c, 'a>(loop_op: OperationRef<'c, 'a>, scalar: Value<'c, 'a>) -> bool {
     let Some(op) = definition(scalar) else {
-        return owner(scalar).is_some_and(|owner| walk::is_within(owner, of));
+        return owner(scalar).is_some_and(|owner| walk::is_within(owner, loop_op));
     };
-    walk::is_within(op, of)
-        && (!steps::is_scalar_arithmetic(op) || op.operands().any(|operand| changes(of, operand)))
+    walk::is_within(op, loop_op)
+        && (!steps::is_scalar_arithmetic(op) || op.operands().any(|operand| changes(loop_op, operand)))
 }
 
 /// Returns the number of iterations that the loops have completed, of type index.

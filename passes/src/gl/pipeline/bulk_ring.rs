@@ -73,8 +73,8 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
             self.issue(inside, step, stage)
         })?;
 
-        for of in &self.ring.loops {
-            self.step(*of, lower, upper)?;
+        for loop_op in &self.ring.loops {
+            self.step(*loop_op, lower, upper)?;
         }
         self.erase_copies()
     }
@@ -87,12 +87,12 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
     /// Rewrites the body of one loop. Its original copies remain, to be erased later.
     fn step(
         &self,
-        of: OperationRef<'c, 'a>,
+        loop_op: OperationRef<'c, 'a>,
         lower: Value<'c, 'a>,
         upper: Value<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let step: Value<'c, 'a> = walk::entry_block(of)?.argument(0)?.into();
-        let Some(used) = self.wait(of, step, Some(lower))? else {
+        let step: Value<'c, 'a> = walk::entry_block(loop_op)?.argument(0)?.into();
+        let Some(used) = self.wait(loop_op, step, Some(lower))? else {
             return Ok(());
         };
         let b = Builder::after(used.last_use);
@@ -110,21 +110,21 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
     /// to. Steps are counted from `lower`, or from 0 without it. Returns `None` for a loop that copies nothing.
     pub fn wait(
         &self,
-        of: OperationRef<'c, 'a>,
+        loop_op: OperationRef<'c, 'a>,
         step: Value<'c, 'a>,
         lower: Option<Value<'c, 'a>>,
     ) -> Result<Option<Used<'c, 'a>>, PassError<'c>> {
-        let Some(first) = copies_in(of).first().map(|copy| copy.op()) else {
+        let Some(first) = copies_in(loop_op).first().map(|copy| copy.op()) else {
             return Ok(None);
         };
         let b = Builder::before(first);
-        self.ring.read_ahead(of, first)?;
+        self.ring.read_ahead(loop_op, first)?;
         let place = self.ring.place(&b, step, lower);
         let (stage, parity) = (place.stage, place.parity(&b));
         let wait = b.insert(MBarrierWaitOp::build(b.location(), self.full, stage, parity)?);
-        let slots = self.ring.take_stage(&b, of, stage)?;
-        let last_use = last_use(steps::body(of)?, &slots)
-            .ok_or_else(|| Diagnostic::internal(of.location(), "expected what is brought to be used"))?;
+        let slots = self.ring.take_stage(&b, loop_op, stage)?;
+        let last_use = last_use(steps::body(loop_op)?, &slots)
+            .ok_or_else(|| Diagnostic::internal(loop_op.location(), "expected what is brought to be used"))?;
         Ok(Some(Used {
             stage,
             parity,

@@ -79,13 +79,13 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
         };
         let mailbox = Mailbox::new(function, outermost.op, slots)?;
         let mut widened = Vec::new();
-        for of in loops {
-            let of = of.carry(&carried)?;
-            let results = of.op.results().skip(1).map(Value::from);
+        for loop_op in loops {
+            let loop_op = loop_op.carry(&carried)?;
+            let results = loop_op.op.results().skip(1).map(Value::from);
             carried = results.collect();
-            widened.push(of);
+            widened.push(loop_op);
         }
-        let ops = widened.iter().map(|of| of.op).collect();
+        let ops = widened.iter().map(|loop_op| loop_op.op).collect();
         Ok(Self {
             ring: BulkRing::new(function, ops, stages, warps)?,
             loops: widened,
@@ -110,8 +110,8 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
             &[self.ctas, b.index(self.stages)],
             Type::index(b.context()),
         );
-        for of in &self.loops {
-            self.step(*of, dealt)?;
+        for loop_op in &self.loops {
+            self.step(*loop_op, dealt)?;
         }
         self.ring.erase_copies()
     }
@@ -129,14 +129,14 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
     }
 
     /// Rewrites the body of one loop. Its original copies remain, to be erased later.
-    fn step(&self, of: DrawnLoop<'c, 'a>, dealt: Value<'c, 'a>) -> Result<(), PassError<'c>> {
-        let body = of.body()?;
-        let index = Type::index(Builder::before(of.op).context());
-        let end = of.end()?;
+    fn step(&self, loop_op: DrawnLoop<'c, 'a>, dealt: Value<'c, 'a>) -> Result<(), PassError<'c>> {
+        let body = loop_op.body()?;
+        let index = Type::index(Builder::before(loop_op.op).context());
+        let end = loop_op.end()?;
         // The arguments of the body: the tile of each stage, and the step's number.
         let tiles = self.stages as usize;
         let number = body.argument(tiles)?.into();
-        let Some(use_of_stage) = self.ring.wait(of.op, number, None)? else {
+        let Some(use_of_stage) = self.ring.wait(loop_op.op, number, None)? else {
             return Ok(());
         };
         let b = Builder::before(use_of_stage.wait);
@@ -147,7 +147,7 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
                 (place.stage, place.parity(&b))
             }
         };
-        self.mailbox.draw(&b, of.next, dealt, slot)?;
+        self.mailbox.draw(&b, loop_op.next, dealt, slot)?;
         let b = Builder::after(use_of_stage.last_use);
         let next = self.mailbox.wait(&b, slot, parity)?;
         b.insert(MBarrierArriveOp::build(
@@ -166,7 +166,7 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
         passed.push(next);
         passed.push(b.value("arith.addi", &[number, b.index(1)], index));
         b.set_operands(end, &passed);
-        b.erase(of.next.op());
+        b.erase(loop_op.next.op());
         Ok(())
     }
 }

@@ -52,14 +52,14 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
         if let Some(first) = self.ring.loops.first().filter(|_| self.ahead() > 0) {
             self.prologue(*first)?;
         }
-        for of in &self.ring.loops {
+        for loop_op in &self.ring.loops {
             // The last loop's copies are issued for all steps, and have zeros only where their own guards mask off elements.
-            for (copy, issued) in copies_in(*of).into_iter().zip(self.ring.copies()) {
+            for (copy, issued) in copies_in(*loop_op).into_iter().zip(self.ring.copies()) {
                 if copy.guards() == issued.guards() && copy.limits() == issued.limits() {
                     groups::drop_guards(copy)?;
                 }
             }
-            self.step(*of)?;
+            self.step(*loop_op)?;
         }
         self.ring.erase_copies()
     }
@@ -80,13 +80,13 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
     }
 
     /// Rewrites the body of one loop. Its original copies remain, to be erased later.
-    fn step(&self, of: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
-        let Some(first) = copies_in(of).first().map(|copy| copy.op()) else {
+    fn step(&self, loop_op: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
+        let Some(first) = copies_in(loop_op).first().map(|copy| copy.op()) else {
             return Ok(());
         };
         let b = Builder::before(first);
-        let step: Value<'c, 'a> = walk::entry_block(of)?.argument(0)?.into();
-        self.ring.read_ahead(of, first)?;
+        let step: Value<'c, 'a> = walk::entry_block(loop_op)?.argument(0)?.into();
+        self.ring.read_ahead(loop_op, first)?;
         match self.ahead() {
             0 => {
                 self.issue(&b, step, b.index(0))?;
@@ -100,7 +100,7 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
             }
         }
         let stage = self.place(&b, step);
-        self.ring.take_stage(&b, of, stage)?;
+        self.ring.take_stage(&b, loop_op, stage)?;
         Ok(())
     }
 

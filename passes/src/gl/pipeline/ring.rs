@@ -150,17 +150,17 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
     /// loop: the wait that will stand there hides their latency.
     pub fn read_ahead(
         &self,
-        of: OperationRef<'c, 'a>,
+        loop_op: OperationRef<'c, 'a>,
         first: OperationRef<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let ops = walk::in_block(steps::body(of)?);
+        let ops = walk::in_block(steps::body(loop_op)?);
         let place = ops.iter().position(|op| *op == first).unwrap_or(ops.len());
         let (before, behind) = ops.split_at(place);
         let mut ahead = before.to_vec();
         for op in behind.iter().copied().skip(1) {
             let is_there = |operand: Value<'c, 'a>| {
                 definition(operand)
-                    .is_none_or(|made| made.parent_operation() != Some(of) || ahead.contains(&made))
+                    .is_none_or(|made| made.parent_operation() != Some(loop_op) || ahead.contains(&made))
             };
             let is_movable = LoadOp::from_op(op).is_some() || steps::is_scalar_arithmetic(op);
             if is_movable && op.operands().all(is_there) {
@@ -176,11 +176,11 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
     pub fn take_stage(
         &self,
         b: &Builder<'c, 'a>,
-        of: OperationRef<'c, 'a>,
+        loop_op: OperationRef<'c, 'a>,
         stage: Value<'c, 'a>,
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         let mut slots = Vec::new();
-        for (copy, ring) in copies_in(of).into_iter().zip(&self.memories) {
+        for (copy, ring) in copies_in(loop_op).into_iter().zip(&self.memories) {
             let slot = slot(b, copy, *ring, stage)?;
             let old = copy.memory()?;
             for user in users(old).into_iter().filter(|user| *user != copy.op()) {
@@ -197,7 +197,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
 
     /// Erases the copies of all loops together with their memory, which nothing else uses any more.
     pub fn erase_copies(&self) -> Result<(), PassError<'c>> {
-        for copy in self.loops.iter().flat_map(|of| copies_in(*of)) {
+        for copy in self.loops.iter().flat_map(|loop_op| copies_in(*loop_op)) {
             let memory = definition(copy.memory()?);
             let b = Builder::before(copy.op());
             b.erase(copy.op());

@@ -28,8 +28,8 @@ pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, 
     let mut once = Vec::new();
     for copy in &copies {
         match around(function, copy.op())? {
-            Some(of) if loops.contains(&of) => {}
-            Some(of) => loops.push(of),
+            Some(loop_op) if loops.contains(&loop_op) => {}
+            Some(loop_op) => loops.push(loop_op),
             None => once.push(*copy),
         }
     }
@@ -40,18 +40,18 @@ pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, 
     // Loops that continue each other send from the same memories.
     let mut chain: Option<(OperationRef<'c, 'a>, Vec<Value<'c, 'a>>)> = None;
     let mut buffer = None;
-    for of in loops {
-        let sends = sends_in(of);
+    for loop_op in loops {
+        let sends = sends_in(loop_op);
         let memories = match chain.take() {
-            Some((last, memories)) if continues(last, of)? && memories.len() == sends.len() => memories,
+            Some((last, memories)) if continues(last, loop_op)? && memories.len() == sends.len() => memories,
             _ => {
                 buffer = None;
                 memories_of(function, &sends)?
             }
         };
-        let (of, next) = alternate(of, &memories, buffer)?;
+        let (loop_op, next) = alternate(loop_op, &memories, buffer)?;
         buffer = next;
-        chain = Some((of, memories));
+        chain = Some((loop_op, memories));
     }
     let end = walk::entry_block(function)?.terminator();
     let end =
@@ -61,8 +61,8 @@ pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, 
     Ok(copies.len())
 }
 
-fn sends_in<'c, 'a>(of: OperationRef<'c, 'a>) -> Vec<CopyFromSharedOp<'c, 'a>> {
-    walk::all(of, CopyFromSharedOp::from_op)
+fn sends_in<'c, 'a>(loop_op: OperationRef<'c, 'a>) -> Vec<CopyFromSharedOp<'c, 'a>> {
+    walk::all(loop_op, CopyFromSharedOp::from_op)
 }
 
 /// Allocates memory for the steps of a loop with these `sends`, at the start of the kernel.
@@ -85,21 +85,21 @@ fn memories_of<'c: 'a, 'a>(
 /// variable; a loop over drawn tiles carries the buffer's number instead, beginning with `buffer`. Returns the loop and, for a loop
 /// over drawn tiles, the number behind it.
 fn alternate<'c: 'a, 'a>(
-    of: OperationRef<'c, 'a>,
+    loop_op: OperationRef<'c, 'a>,
     memories: &[Value<'c, 'a>],
     buffer: Option<Value<'c, 'a>>,
 ) -> Result<(OperationRef<'c, 'a>, Option<Value<'c, 'a>>), PassError<'c>> {
-    let index = Type::index(Builder::before(of).context());
-    let mut of = of;
+    let index = Type::index(Builder::before(loop_op).context());
+    let mut loop_op = loop_op;
     let mut next = None;
-    let carries_buffer = walk::has_name(of, "scf.while");
+    let carries_buffer = walk::has_name(loop_op, "scf.while");
     if carries_buffer {
-        let before = Builder::before(of);
-        of = drawn::carry(of, &[buffer.unwrap_or_else(|| before.index(0))])?;
-        next = Some(of.result(of.result_count() - 1)?.into());
+        let before = Builder::before(loop_op);
+        loop_op = drawn::carry(loop_op, &[buffer.unwrap_or_else(|| before.index(0))])?;
+        next = Some(loop_op.result(loop_op.result_count() - 1)?.into());
     }
-    let body = steps::body(of)?;
-    let b = Builder::at_start(body, of.location());
+    let body = steps::body(loop_op)?;
+    let b = Builder::at_start(body, loop_op.location());
     b.insert(BulkWaitOp::build(b.location(), BUFFERS - 1, true)?);
     let buffer = match carries_buffer {
         true => body.argument(body.argument_count() - 1)?.into(),
@@ -109,7 +109,7 @@ fn alternate<'c: 'a, 'a>(
             index,
         ),
     };
-    let sends = sends_in(of);
+    let sends = sends_in(loop_op);
     for (send, memory) in sends.iter().zip(memories) {
         let ty = shared_memory::type_of(send.memory()?, send.op())?;
         let place = bulk::index_memory(&b, *memory, ty, buffer)?;
@@ -128,7 +128,7 @@ fn alternate<'c: 'a, 'a>(
         }
         b.set_operands(end, &passed);
     }
-    Ok((of, next))
+    Ok((loop_op, next))
 }
 
 /// Issues the sends of one loop body, or of the kernel's top level, as one group where the last of them stands.

@@ -40,9 +40,9 @@ struct Copies<'c, 'a> {
 
 /// Gives the memories that tensor maps fill or read the swizzles with the fewest bank conflicts.
 pub(super) fn choose<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
-    for of in copies_of_accesses(function)? {
-        if let Some(memory) = best(&of)? {
-            for copy in &of.copies {
+    for loop_op in copies_of_accesses(function)? {
+        if let Some(memory) = best(&loop_op)? {
+            for copy in &loop_op.copies {
                 retype(copy.memory, memory);
             }
         }
@@ -83,22 +83,22 @@ fn copies_of_accesses<'c: 'a, 'a>(
 }
 
 /// The memory with the swizzle that saves the most wavefronts; `None` if none saves any.
-fn best<'c: 'a, 'a>(of: &Copies<'c, 'a>) -> Result<Option<MemDescType<'c>>, PassError<'c>> {
+fn best<'c: 'a, 'a>(loop_op: &Copies<'c, 'a>) -> Result<Option<MemDescType<'c>>, PassError<'c>> {
     let mut tiles = Vec::new();
-    for copy in &of.copies {
+    for copy in &loop_op.copies {
         match tiles_in(copy)? {
             Some(some) => tiles.extend(some),
             None => return Ok(None),
         }
     }
-    let Some(mut least) = wavefronts(of.memory, &tiles) else {
+    let Some(mut least) = wavefronts(loop_op.memory, &tiles) else {
         return Ok(None);
     };
     let mut best = None;
     for span in SWIZZLE_SPANS.into_iter().rev() {
         // The copies differ in their guards alone, and so have the same boxes.
-        let first = of.copies.first();
-        let Some(memory) = first.and_then(|copy| boxes::with_swizzle(copy, of.memory, span)) else {
+        let first = loop_op.copies.first();
+        let Some(memory) = first.and_then(|copy| boxes::with_swizzle(copy, loop_op.memory, span)) else {
             continue;
         };
         if let Some(taken) = wavefronts(memory, &tiles).filter(|taken| *taken < least) {

@@ -95,22 +95,22 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
             return Ok(());
         }
         let mut first_lower = None;
-        for of in walk::in_block(body).into_iter().filter(|op| is_control_flow(*op)) {
-            if !walk::has_name(of, "scf.for") || walk::named(of, MBarrierWaitOp::NAME).is_empty() {
+        for loop_op in walk::in_block(body).into_iter().filter(|op| is_control_flow(*op)) {
+            if !walk::has_name(loop_op, "scf.for") || walk::named(loop_op, MBarrierWaitOp::NAME).is_empty() {
                 let message = "branches, or loops without copies, in a kernel with consumer groups; supported: loops through rings";
-                return Err(Diagnostic::unsupported(of.location(), message).into());
+                return Err(Diagnostic::unsupported(loop_op.location(), message).into());
             }
-            for result in of.results() {
+            for result in loop_op.results() {
                 let is_accumulated = |user: &OperationRef<'c, 'a>| {
                     OfGroupOp::from_op(*user).is_some() || is_control_flow(*user)
                 };
                 if !users(result.into()).iter().any(is_accumulated) {
                     let message = "a value that one step passes to the next in a kernel with consumer groups; supported: accumulated tiles";
-                    return Err(Diagnostic::unsupported(of.location(), message).into());
+                    return Err(Diagnostic::unsupported(loop_op.location(), message).into());
                 }
             }
-            let lower = of.operand(0)?;
-            self.own_steps(of, group, *first_lower.get_or_insert(lower))?;
+            let lower = loop_op.operand(0)?;
+            self.own_steps(loop_op, group, *first_lower.get_or_insert(lower))?;
         }
         match group {
             0 => self.take(body),
@@ -122,14 +122,14 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
     /// continue each other begins.
     fn own_steps(
         &self,
-        of: OperationRef<'c, 'a>,
+        loop_op: OperationRef<'c, 'a>,
         group: i64,
         first_lower: Value<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let b = Builder::before(of);
+        let b = Builder::before(loop_op);
         let index = Type::index(b.context());
         let count = b.index(self.count);
-        let (lower, upper) = (of.operand(0)?, of.operand(1)?);
+        let (lower, upper) = (loop_op.operand(0)?, loop_op.operand(1)?);
         let ahead = match lower == first_lower {
             true => b.index(group),
             false => {
@@ -146,10 +146,13 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         let steps = b.value("arith.divui", &[left, count], index);
 
         let mut operands = vec![b.index(0), steps, b.index(1)];
-        operands.extend(of.operands().skip(3));
-        let results = of.results().map(|result| result.r#type()).collect::<Vec<_>>();
-        let mut arguments = vec![(index, of.location())];
-        arguments.extend(results.iter().map(|ty| (*ty, of.location())));
+        operands.extend(loop_op.operands().skip(3));
+        let results = loop_op
+            .results()
+            .map(|result| result.r#type())
+            .collect::<Vec<_>>();
+        let mut arguments = vec![(index, loop_op.location())];
+        arguments.extend(results.iter().map(|ty| (*ty, loop_op.location())));
         let new = b.op_with(
             "scf.for",
             &operands,
@@ -157,13 +160,13 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
             &[],
             vec![region::of_block(&arguments)],
         );
-        let (old, body) = (walk::entry_block(of)?, walk::entry_block(new)?);
-        let inside = Builder::at_start(body, of.location());
+        let (old, body) = (walk::entry_block(loop_op)?, walk::entry_block(new)?);
+        let inside = Builder::at_start(body, loop_op.location());
         let own: Value<'c, 'a> = body.argument(0)?.into();
         let step = inside.value("arith.muli", &[own, inside.index(self.count)], index);
         let step = inside.value("arith.addi", &[start, step], index);
         b.replace_all_uses(old.argument(0)?.into(), step);
-        for (position, result) in of.results().enumerate() {
+        for (position, result) in loop_op.results().enumerate() {
             b.replace_all_uses(
                 old.argument(1 + position)?.into(),
                 body.argument(1 + position)?.into(),
@@ -173,7 +176,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         for op in walk::in_block(old) {
             move_to_end(op, body);
         }
-        b.erase(of);
+        b.erase(loop_op);
         Ok(())
     }
 

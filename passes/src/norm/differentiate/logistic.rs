@@ -1,7 +1,10 @@
 //! Products of an exponential and a quotient by a sum of a constant and that exponential, as in the derivative of a logistic function.
 //!
-//! For `e = exp(u)` and `s = a / (c + e)` the derivative has the factor `e * s`. Where `e` overflows, or `1 / (c + e)` is below the smallest
-//! normal number, it would be NaN or 0, and is `a`.
+//! For `e = exp(u)` and `s = a / (c + k * e)` the derivative has the factor `e * s`. Where `e` overflows, or `1 / (c + k * e)` is below the
+//! smallest normal number, it would be NaN or 0, and is `a / k`. Exponentials and sums of a narrow type are widened first, in which an infinite
+//! exponential stays one. Other functions of `c + e`, such as its reciprocal square root, are left as they are.
+
+use std::ops::RangeInclusive;
 
 use melior::ir::{Value, operation::OperationLike};
 use norma_dialects::op_name;
@@ -13,12 +16,14 @@ use super::{
 };
 use crate::mlir::{comparison::Predicate, values::definition};
 
-/// An exponential beyond which `e / (c + e)` is 1 in all types, for constants of at most [`LARGEST`]: `1 / (c + e)` is a normal number up
-/// to there.
+/// An exponential beyond which `k * e / (c + k * e)` is 1 in f32, for constants of at most [`LARGEST`] and factors within [`FACTORS`]:
+/// `1 / (c + k * e)` is a normal number up to there.
 const BEYOND: f64 = (1_u128 << 100) as f64;
 /// The largest constant that is added to such an exponential. With it the quotient differs from 1 by less than half of the last place of
 /// an f32.
 const LARGEST: f64 = (1_u64 << 40) as f64;
+/// The factors of an exponential in a sum.
+const FACTORS: RangeInclusive<f64> = 1.0 / (1_u64 << 20) as f64..=(1_u64 << 20) as f64;
 /// The most factors of a product among which the quotient is looked for.
 const MOST_FACTORS: usize = 32;
 
@@ -46,10 +51,18 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         let op = definition(product).filter(|_| *seen <= MOST_FACTORS)?;
         let (first, second) = (op.operand(0).ok()?, op.operand(1).ok()?);
         match op_name(op) {
-            "arith.divf" => divides_by(second, exponential).then(|| {
+            "arith.divf" => {
+                let factor = factor_in(second, exponential)?;
                 let product = self.op("arith.mulf", &[product, exponential]);
-                self.unless_beyond(exponential, first, product)
-            }),
+                let limit = match factor == 1.0 {
+                    true => first,
+                    false => {
+                        let inverse = self.constant(1.0 / factor);
+                        self.op("arith.mulf", &[first, inverse])
+                    }
+                };
+                Some(self.unless_beyond(exponential, limit, product))
+            }
             "arith.mulf" => [(first, second), (second, first)]
                 .into_iter()
                 .find_map(|(factor, rest)| {
@@ -95,12 +108,12 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
                     op_name(op) == "arith.divf"
                         && op
                             .operand(1)
-                            .is_ok_and(|divisor| divides_by(divisor, exponential))
+                            .is_ok_and(|divisor| factor_in(divisor, exponential).is_some())
                 })
             };
             match power.signum() {
                 1 if is_quotient() => Some((*atom, 1)),
-                -1 if divides_by(value, exponential) => Some((*atom, -1)),
+                -1 if factor_in(value, exponential).is_some() => Some((*atom, -1)),
                 _ => None,
             }
         })
@@ -127,15 +140,34 @@ fn add_power(powers: &mut Powers, atom: Atom, by: i32) {
 }
 
 fn is_exponential(value: Value<'_, '_>) -> bool {
-    definition(value).is_some_and(|op| ["math.exp", "math.exp2"].contains(&op_name(op)))
+    definition(narrow(value)).is_some_and(|op| ["math.exp", "math.exp2"].contains(&op_name(op)))
 }
 
-/// Whether a divisor is the sum of an exponential and a positive constant.
-fn divides_by<'c: 'a, 'a>(divisor: Value<'c, 'a>, exponential: Value<'c, 'a>) -> bool {
-    let Some(sum) = definition(divisor).filter(|op| op_name(*op) == "arith.addf") else {
-        return false;
+/// The factor of an exponential in a divisor that is the sum of a positive constant and that many times the exponential; `None` for other
+/// divisors.
+fn factor_in<'c: 'a, 'a>(divisor: Value<'c, 'a>, exponential: Value<'c, 'a>) -> Option<f64> {
+    let (divisor, exponential) = (narrow(divisor), narrow(exponential));
+    let sum = definition(divisor)?;
+    let [first, second] = [sum.operand(0).ok()?, sum.operand(1).ok()?];
+    let (term, added) = match (op_name(sum), constant(first), constant(second)) {
+        ("arith.addf", _, Some(added)) => (first, added),
+        ("arith.addf", Some(added), _) => (second, added),
+        ("arith.subf", _, Some(taken)) => (first, -taken),
+        _ => return None,
     };
-    let operands = sum.operands().collect::<Vec<_>>();
-    let is_constant = |value: &Value<'c, 'a>| constant(*value).is_some_and(|c| c > 0.0 && c <= LARGEST);
-    operands.contains(&exponential) && operands.iter().any(is_constant)
+    let factor = match definition(term).filter(|op| op_name(*op) == "arith.mulf") {
+        Some(product) => {
+            let [first, second] = [product.operand(0).ok()?, product.operand(1).ok()?];
+            let of = |one, other| constant(other).filter(|_| one == exponential);
+            of(first, second).or_else(|| of(second, first))
+        }
+        None => (term == exponential).then_some(1.0),
+    };
+    factor.filter(|factor| added > 0.0 && added <= LARGEST && FACTORS.contains(factor))
+}
+
+/// The value that another one is widened from, or the value itself.
+fn narrow<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
+    let widened = definition(value).filter(|op| op_name(*op) == "arith.extf");
+    widened.and_then(|op| op.operand(0).ok()).unwrap_or(value)
 }

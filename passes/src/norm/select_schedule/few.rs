@@ -5,15 +5,18 @@
 //! schedule for many splits it over CTAs and takes several kernels, and one CTA finishes a short row sooner.
 
 use melior::Error;
+use norma_dialects::norm::KernelOp;
 use norma_targets::Target;
 
 use super::better::{Better, cheapest_of, multiple_of_size, pays};
 use crate::{
     kernel::space::Space,
+    mlir::pass::PassError,
     schedule::{
         cost::cost,
         facts::{Facts, Use},
         mapping::Mapping,
+        plan,
     },
 };
 
@@ -27,12 +30,13 @@ const ROW_POINTS: [u64; 2] = [1 << 15, 1 << 17];
 
 /// Schedules for few points of the kernel's dynamic dim, those for the fewest first. Each is better at its number of points, by [`pays`], than
 /// the next one, and the last than `many`, the schedule for many points.
-pub(super) fn few(
-    space: &Space<'_, '_>,
+pub(super) fn few<'c>(
+    kernel: KernelOp<'c, '_>,
     facts: &Facts,
     many: &Mapping,
     target: &Target,
-) -> Result<Vec<Better>, Error> {
+) -> Result<Vec<Better>, PassError<'c>> {
+    let space = &Space::of(kernel)?;
     let least = Facts::with_open_extent(space, 1)?;
     let differs = |dim: &usize| facts.dims[*dim].extent != least.dims[*dim].extent;
     let Some(dim) = (0..facts.dims.len()).find(differs) else {
@@ -67,19 +71,35 @@ pub(super) fn few(
         }
         let beyond = all.last().map_or(many_extent, |few| few.most * points_of_one);
         let most = most_points(space, (&mapping, rival), (points, beyond), target)? / points_of_one;
-        if most > 0 {
+        let size = space.sizes[symbol];
+        if most > 0 && applies_up_to(kernel, &mapping, size, most)? {
             all.push(Better {
                 mapping,
                 extent: points,
                 cost: best,
                 cost_of_rival,
-                size: space.sizes[symbol],
+                size,
                 most,
             });
         }
     }
     all.reverse();
     Ok(all)
+}
+
+/// Whether a schedule also applies where a size, as (buffer, axis), is known to be at most `most`: a loop over parts of one step each is none,
+/// and has no steps for groups of consumers to take in turns.
+fn applies_up_to<'c>(
+    kernel: KernelOp<'c, '_>,
+    mapping: &Mapping,
+    size: (usize, usize),
+    most: u64,
+) -> Result<bool, PassError<'c>> {
+    let mut space = Space::of(kernel)?;
+    if let Ok(most) = i64::try_from(most) {
+        space.assume_at_most(size.0, size.1, most);
+    }
+    Ok(plan::check(&space, mapping).is_ok())
 }
 
 /// Returns the most points, among doublings of `points` below `beyond`, up to which the first of two schedules is the better one.

@@ -1,31 +1,21 @@
 //! Reductions: within each thread first, then across threads, one axis after the other.
 //!
-//! At points that a guard masks off, a reduction sees its combiner's identity: by a select, or without one where the value is
-//! known to be the identity, because every read gives zero there.
-//!
 //! Within a thread the values of a tuple may vary over different axes. The number of elements in a partial variance is the same for all
 //! columns of a tile, unless a guard masks points by column, and so is its reciprocal, which each step then computes once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use melior::ir::{
-    AffineExpr, Attribute, Block, BlockLike, Region, RegionLike, Type, Value, ValueLike,
-    operation::OperationLike, r#type::IntegerType,
-};
+use melior::ir::{AffineExpr, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
-    gl::{MaskOp, OfGroupOp, ReduceOp as TileReduceOp, YieldOp},
-    norm::{ReduceKind, ReduceOp},
-    op_name,
+    gl::{OfGroupOp, ReduceOp as TileReduceOp},
+    norm::ReduceOp,
 };
 
-use crate::kernel::{named_combiner, space::DimSet};
+use crate::kernel::space::DimSet;
 use crate::mlir::{
-    builder::Builder,
     combiner,
-    linear_form::LinearForm,
     pass::{PassError, PassResult},
-    types,
-    values::{definition, key},
+    values::definition,
     walk,
 };
 
@@ -34,11 +24,8 @@ use super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Carried, Guards, Translated, is_in,
+    Body, Carried, Translated,
 };
-
-/// Attributes of an op, with their names.
-type NamedAttributes<'c> = Vec<(&'static str, Attribute<'c>)>;
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     /// Whether a reduction ranges over a loop dim.
@@ -387,281 +374,4 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
         Ok(())
     }
-
-    /// Two tuples of tiles, each value over its `axes`, combined element by element.
-    fn combine(
-        &self,
-        reduce: ReduceOp<'c, 'a>,
-        lhs: &[Value<'c, 'a>],
-        rhs: &[Value<'c, 'a>],
-        axes: &[Axes],
-    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-        let values = reduce.values();
-        let elements = values.iter().map(|value| value.r#type());
-        if let Some(kind) = reduce.kind() {
-            let element = values.first().map(|value| value.r#type());
-            let element = element.ok_or_else(|| self.internal("expected a value"))?;
-            return Ok(vec![self.combine_by(kind, element, lhs[0], rhs[0], axes[0])?]);
-        }
-        let source = walk::entry_block(reduce.op())?;
-        let mut widths = [lhs, rhs]
-            .iter()
-            .flat_map(|side| side.iter().zip(axes))
-            .map(|(value, axes)| (key(*value), *axes))
-            .collect::<HashMap<_, _>>();
-        let combined: Result<_, PassError<'c>> =
-            combiner::inline_over(&self.b, source, &[lhs, rhs].concat(), &mut |b, op, operands| {
-                // A constant of the combiner's own varies over nothing.
-                let of = |operand: &Value<'c, 'a>| widths.get(&key(*operand)).copied().unwrap_or(0);
-                let width = operands.iter().fold(0, |width, operand| width | of(operand));
-                let elements = op.operands().map(|operand| operand.r#type());
-                let widened = operands
-                    .iter()
-                    .zip(elements)
-                    .map(|(operand, element)| self.tiles.widen(b, *operand, element, of(operand), width))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let types = op
-                    .results()
-                    .map(|result| self.tiles.ty(result.r#type(), width))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let rebuilt = b.rebuild(op, &widened, &types);
-                let results = rebuilt.results().map(Value::from).collect::<Vec<_>>();
-                widths.extend(results.iter().map(|result| (key(*result), width)));
-                Ok(results)
-            });
-        let combined = combined?.into_iter().zip(elements).zip(axes);
-        combined
-            .map(|((value, element), axes)| {
-                let from = widths.get(&key(value)).copied().unwrap_or(0);
-                self.tiles.widen(&self.b, value, element, from, *axes)
-            })
-            .collect()
-    }
-
-    /// Two tiles of `element` over `axes` combined element by element by a named combiner.
-    pub(super) fn combine_by(
-        &self,
-        kind: ReduceKind,
-        element: Type<'c>,
-        lhs: Value<'c, 'a>,
-        rhs: Value<'c, 'a>,
-        axes: Axes,
-    ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let (name, attributes) = self.named(kind, element)?;
-        let ty = self.tiles.ty(element, axes)?;
-        Ok(self.b.value_with(name, &[lhs, rhs], ty, &attributes))
-    }
-
-    /// The guards at whose masked-off points a reduction may combine zeros instead of its identity: all for a sum. For a maximum of
-    /// magnitudes those of blocks that have a point each, whose magnitude is at least zero.
-    fn zero_is_neutral(&self, reduce: ReduceOp<'c, 'a>, value: Value<'c, 'a>) -> Guards {
-        let combined = self.space.dims_reduced_by(reduce);
-        let is_magnitude = definition(value).is_some_and(|op| op_name(op) == "math.absf");
-        match reduce.kind() {
-            Some(ReduceKind::Add) => Guards::MAX,
-            Some(ReduceKind::Max) if is_magnitude => (0..self.space.guards.len())
-                .filter(|guard| *guard < Guards::BITS as usize && self.leaves_first(*guard, &combined))
-                .fold(0, |guards, guard| guards | 1 << guard),
-            _ => 0,
-        }
-    }
-
-    /// Whether a guard over combined and kept dims is known to hold at the first point of the combined ones, wherever the kept ones are.
-    /// False for a guard over combined dims alone, which leaves nothing of a dim without points.
-    fn leaves_first(&self, guard: usize, combined: &DimSet) -> bool {
-        let [lhs, limit] = self.space.guards[guard];
-        let count = self.space.dims.len();
-        let kept_of = |expression: AffineExpr<'c>| {
-            let mut form = LinearForm::of(expression, count, 0)?;
-            combined.iter().for_each(|dim| form.dims[*dim] = 0);
-            let is_sum = form.constant == 0 && form.dims.iter().all(|factor| *factor >= 0);
-            is_sum.then_some(form.dims)
-        };
-        let Some(kept) = kept_of(lhs).filter(|kept| kept.iter().any(|factor| *factor != 0)) else {
-            return false;
-        };
-        // The number of runs of `length` points of which the last one may be shorter.
-        let runs = |number: AffineExpr<'c>, length: i64| match number.is_constant() && limit.is_constant() {
-            true => (number.constant_value() - 1).saturating_mul(length) < limit.constant_value(),
-            false => {
-                number.is_ceil_div()
-                    && number.lhs() == limit
-                    && number.rhs().is_constant()
-                    && number.rhs().constant_value() == length
-            }
-        };
-        // Another guard, or the extent of the only kept dim, limits the number of the run.
-        let is_limited = |other: &[AffineExpr<'c>; 2]| {
-            let [number, below] = *other;
-            let whole = LinearForm::of(number, count, 0);
-            let whole = whole.filter(|whole| whole.constant == 0 && whole.dims != vec![0; count]);
-            let length = whole.as_ref().and_then(|whole| {
-                let mut factors = whole
-                    .dims
-                    .iter()
-                    .zip(&kept)
-                    .filter(|(of_number, _)| **of_number != 0);
-                factors
-                    .next()
-                    .and_then(|(of_number, kept)| kept.checked_div(*of_number))
-            });
-            whole.zip(length).is_some_and(|(whole, length)| {
-                let mut factors = whole.dims.iter().zip(&kept);
-                factors.all(|(of_number, kept)| of_number.checked_mul(length) == Some(*kept))
-                    && runs(below, length)
-            })
-        };
-        let mut used = (0..count).filter(|dim| kept[*dim] != 0);
-        let only = used.next().filter(|_| used.next().is_none());
-        only.is_some_and(|dim| runs(self.space.extents[dim], kept[dim]))
-            || self.space.guards.iter().any(is_limited)
-    }
-
-    /// The operand, with the identity where a guard over the combined dims fails. Where the operand is known to be zero, it needs no
-    /// select for the guards of `neutral`. Of a square its root is replaced by zero under these, so that nothing stands between the
-    /// product and its sum, which become an fma.
-    pub(super) fn masked(
-        &mut self,
-        operand: Translated<'c, 'a>,
-        combined: &DimSet,
-        neutral: Guards,
-        identity: impl FnOnce(&Self) -> Result<Value<'c, 'a>, PassError<'c>>,
-    ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let axes = operand.axes;
-        let mut guards = self.guards_over(&self.placement.dims_over(axes));
-        guards.retain(|guard| {
-            let concerns = |dim: &usize| {
-                let sides = &self.space.guards[*guard];
-                sides.iter().any(|side| side.is_function_of_dim(*dim))
-            };
-            combined.iter().any(concerns) && !is_in(operand.zero_outside & neutral, *guard)
-        });
-        if guards.is_empty() {
-            return Ok(operand.value);
-        }
-        let takes_zeros = guards.iter().all(|guard| is_in(neutral, *guard));
-        let root = square_root(operand.value).filter(|_| takes_zeros);
-        let other = match root {
-            Some(_) => self.b.float(operand.element, 0.0),
-            None => identity(self)?,
-        };
-        let other = self.tiles.widen(&self.b, other, operand.element, 0, axes)?;
-        let local = self.localize(&[], &self.sides(&guards), axes)?;
-        let guards = local.guards.ok_or_else(|| self.internal("expected guards"))?;
-        let i1 = IntegerType::new(self.b.context(), 1).into();
-        let mask = MaskOp::build(
-            self.b.location(),
-            &local.indices,
-            &local.limits,
-            guards,
-            self.tiles.tile(i1, axes)?,
-        )?;
-        let mask = self.b.insert(mask).result(0)?.into();
-        let mask = Tiles::unwrap(&self.b, mask, i1, axes);
-        let ty = operand.value.r#type();
-        let selected = self
-            .b
-            .value("arith.select", &[mask, root.unwrap_or(operand.value), other], ty);
-        Ok(match root {
-            Some(_) => self.b.value("arith.mulf", &[selected, selected], ty),
-            None => selected,
-        })
-    }
-
-    /// The identity of a combiner, as a scalar.
-    pub(super) fn identity(
-        &self,
-        reduce: ReduceOp<'c, 'a>,
-        element: Type<'c>,
-        position: usize,
-    ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let Some(kind) = reduce.kind() else {
-            let identity = reduce.identity().and_then(|all| all.get(position).copied());
-            let identity = identity.ok_or_else(|| self.internal("expected an identity for each value"))?;
-            return Ok(self.b.constant(identity, element));
-        };
-        if types::is_float(element) {
-            let value = named_combiner::float_identity(kind)
-                .ok_or_else(|| self.internal("expected no logical combiner of floats"))?;
-            Ok(self.b.float(element, value))
-        } else {
-            let bits = types::bit_width(element).unwrap_or(64);
-            Ok(self
-                .b
-                .integer(element, named_combiner::integer_identity(kind, bits as u32)))
-        }
-    }
-
-    /// A reduction's combiner as a region of `gl`, of the values at these positions of its tuples, which depend on no others.
-    fn combiner(&self, reduce: ReduceOp<'c, 'a>, positions: &[usize]) -> Result<Region<'c>, PassError<'c>> {
-        let location = self.b.location();
-        let values = reduce.values();
-        if let (Some(kind), Some(value)) = (reduce.kind(), values.first()) {
-            return self.named_combiner(kind, value.r#type());
-        }
-        let types = positions
-            .iter()
-            .map(|position| (values[*position].r#type(), location))
-            .collect::<Vec<_>>();
-        let region = Region::new();
-        let block = region.append_block(Block::new(&[&types[..], &types[..]].concat()));
-        let b = Builder::at_end(block, location);
-        let mut arguments = Vec::with_capacity(2 * values.len());
-        for side in [0, positions.len()] {
-            for (position, value) in values.iter().enumerate() {
-                let of_block = positions.iter().position(|taken| *taken == position);
-                arguments.push(match of_block {
-                    Some(index) => block.argument(side + index)?.into(),
-                    // Nothing that is yielded depends on it.
-                    None => b.zero(value.r#type()),
-                });
-            }
-        }
-        let yielded = combiner::inline(&b, walk::entry_block(reduce.op())?, &arguments)?;
-        let yielded = positions
-            .iter()
-            .map(|position| yielded[*position])
-            .collect::<Vec<_>>();
-        b.op(YieldOp::NAME, &yielded, &[]);
-        Ok(region)
-    }
-
-    /// A named combiner of `element` as a region of `gl`.
-    pub(super) fn named_combiner(
-        &self,
-        kind: ReduceKind,
-        element: Type<'c>,
-    ) -> Result<Region<'c>, PassError<'c>> {
-        let location = self.b.location();
-        let region = Region::new();
-        let block = region.append_block(Block::new(&[(element, location), (element, location)]));
-        let b = Builder::at_end(block, location);
-        let sides = [block.argument(0)?.into(), block.argument(1)?.into()];
-        let (name, attributes) = self.named(kind, element)?;
-        let yielded = b.value_with(name, &sides, element, &attributes);
-        b.op(YieldOp::NAME, &[yielded], &[]);
-        Ok(region)
-    }
-
-    /// The op that a named combiner of `element` stands for, with its attributes.
-    fn named(
-        &self,
-        kind: ReduceKind,
-        element: Type<'c>,
-    ) -> Result<(&'static str, NamedAttributes<'c>), PassError<'c>> {
-        let (name, flags) = named_combiner::op(kind, types::is_float(element));
-        let flags = flags
-            .map(|flags| {
-                Attribute::parse(self.b.context(), flags).ok_or_else(|| self.internal("no fast-math flags"))
-            })
-            .transpose()?;
-        Ok((name, flags.map(|flags| ("fastmath", flags)).into_iter().collect()))
-    }
-}
-
-/// The value of which `value` is the product with itself; `None` for anything else.
-fn square_root<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let product = definition(value).filter(|op| walk::has_name(*op, "arith.mulf"))?;
-    let [one, other] = [product.operand(0).ok()?, product.operand(1).ok()?];
-    (one == other).then_some(one)
 }
