@@ -151,6 +151,15 @@ fn power_of_two(exponent: i32) -> f64 {
     }
 }
 
+/// The numbers that [`is_in_range_of_f32`] accepts, in words; NaN and infinities besides.
+pub const RANGE_OF_F32: &str = "0, or a number of f32's range, between 1.4e-45 and 3.4e38 without its sign";
+
+/// Whether f32 has a number close to this one: it neither rounds to an infinity nor, unless it is 0, to 0. NaN and infinities are their own.
+pub fn is_in_range_of_f32(number: f64) -> bool {
+    let rounded = number as f32;
+    rounded.is_finite() == number.is_finite() && (rounded == 0.0) == (number == 0.0)
+}
+
 impl Element {
     /// Every storage type.
     pub const ALL: [Element; 11] = [

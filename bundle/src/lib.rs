@@ -20,7 +20,7 @@ pub mod scalar_op;
 pub use candidates::Candidates;
 pub use cubin::Cubin;
 pub use definition::Definition;
-pub use element::Element;
+pub use element::{Element, RANGE_OF_F32, is_in_range_of_f32};
 pub use expression::Expression;
 pub use manifest::{Manifest, Part};
 pub use program::Program;

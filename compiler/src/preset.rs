@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use norma_bundle::manifest::{SizeNameError, check_size_name};
+use norma_bundle::{RANGE_OF_F32, is_in_range_of_f32};
 use norma_dialects::named_op::{Choice, ChoiceKind, NamedOp, Shape, Tensor};
 pub use norma_dialects::norm::NAMED_OPS as OPS;
 
@@ -110,12 +111,9 @@ pub fn parse_shape(text: &str) -> std::result::Result<Vec<Extent>, String> {
 pub fn parse_number(text: &str) -> std::result::Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
     let number = number.ok_or_else(|| format!("expected a finite number, got '{text}'"))?;
-    let rounded = number as f32;
-    match rounded.is_finite() && (rounded == 0.0) == (number == 0.0) {
+    match is_in_range_of_f32(number) {
         true => Ok(number),
-        false => Err(format!(
-            "expected 0, or a number of f32's range, between 1.4e-45 and 3.4e38 without its sign, got '{text}'"
-        )),
+        false => Err(format!("expected {RANGE_OF_F32}, got '{text}'")),
     }
 }
 

@@ -60,8 +60,7 @@ pub fn check_place(folder: &Path) -> Result<()> {
 /// # Errors
 /// The folder cannot be written, or its file of the manifest's name is none.
 pub fn retire(folder: &Path) -> Result<bool> {
-    let retired = retire_manifest(folder);
-    match retired {
+    match retire_manifest(folder) {
         // Another run that removes it has been faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         retired => retired.map_err(|error| failed(folder, error)),
@@ -77,13 +76,10 @@ fn retire_manifest(folder: &Path) -> io::Result<bool> {
     let _locked = lock(folder)?;
     check_manifest(folder)?;
     // Until all other files are removed, this name tells a later run that there are some left.
-    let renamed = fs::rename(&manifest, &mark);
-    let was_there = renamed.is_ok();
-    if let Err(error) = renamed
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(error);
-    }
+    let was_there = match fs::rename(&manifest, &mark) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        renamed => renamed.map(|()| true)?,
+    };
     sweep(folder, &BTreeSet::from([unfinished]))?;
     fs::remove_file(mark)?;
     // A folder in which something else is stays.

@@ -78,7 +78,7 @@ impl<'c: 'a, 'a> DrawnLoop<'c, 'a> {
     }
 }
 
-/// The number of the current step of `of`, an `scf.while`, from 0 on: a loop-carried value that grows by 1 from step to step, less what it
+/// The number of the current step of `loop_op`, an `scf.while`, from 0 on: a loop-carried value that grows by 1 from step to step, less what it
 /// begins with. `None` if the loop carries none.
 pub(super) fn number_of_step<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
@@ -100,7 +100,7 @@ pub(super) fn number_of_step<'c: 'a, 'a>(
     None
 }
 
-/// Adds loop-carried values to `of`, an `scf.while`, behind the existing ones. They are `initial` in the first step, and every
+/// Adds loop-carried values to `loop_op`, an `scf.while`, behind the existing ones. They are `initial` in the first step, and every
 /// step passes them on unchanged until the caller changes the terminator of the body.
 pub(super) fn carry<'c: 'a, 'a>(
     loop_op: OperationRef<'c, 'a>,
@@ -166,7 +166,7 @@ pub(super) struct Mailbox<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Mailbox<'c, 'a> {
-    /// Allocates a mailbox of `slots` slots at the start of the kernel, with the source location of `of`.
+    /// Allocates a mailbox of `slots` slots at the start of the kernel, with the source location of `loop_op`.
     pub fn new(
         function: OperationRef<'c, 'a>,
         loop_op: OperationRef<'c, 'a>,

@@ -171,8 +171,8 @@ impl State {
             .any(|(span, _)| unordered().any(|pending| span.conflicts(*pending)))
     }
 
-    /// Whether an access is pending from an earlier run of the loop `of`, which alternates between two buffers. When an enclosing loop
-    /// enters `of` again, the first step's buffer is that of the last step if their number is odd.
+    /// Whether an access is pending from an earlier run of the loop `loop_op`, which alternates between two buffers. When an enclosing loop
+    /// enters `loop_op` again, the first step's buffer is that of the last step if their number is odd.
     fn alternates_in(&self, loop_op: usize) -> bool {
         let mut unordered = self.pending.iter().chain(&self.arrived);
         unordered.any(|pending| pending.buffer.is_some_and(|buffer| buffer.of_loop == loop_op))

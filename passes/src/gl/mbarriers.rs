@@ -6,7 +6,7 @@ use norma_dialects::gl::{FenceMBarrierInitOp, MBarrierAllocOp, MBarrierInitOp, M
 use crate::mlir::{builder::Builder, pass::PassError, walk};
 
 /// Allocates and initialises arrays of `count` mbarriers at the start of the kernel, one array for each number of arrivals,
-/// with the source location of `of`.
+/// with the source location of `loop_op`.
 pub(super) fn barriers<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     loop_op: OperationRef<'c, 'a>,

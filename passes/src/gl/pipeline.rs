@@ -163,7 +163,7 @@ fn chains<'c, 'a>(loops: &[OperationRef<'c, 'a>]) -> Result<Vec<Vec<OperationRef
     Ok(chains)
 }
 
-/// Whether `of` begins where `last` ends, or with the tile that `last` has drawn last.
+/// Whether `loop_op` begins where `last` ends, or with the tile that `last` has drawn last.
 fn continues<'c, 'a>(
     last: OperationRef<'c, 'a>,
     loop_op: OperationRef<'c, 'a>,

@@ -85,7 +85,7 @@ struct Chain<'c, 'a> {
     user: OperationRef<'c, 'a>,
 }
 
-/// Computes `extension` and what follows from it alone in the loop `of`, in front of each block's first use there.
+/// Computes `extension` and what follows from it alone in the loop `loop_op`, in front of each block's first use there.
 fn sink<'c: 'a, 'a>(
     extension: OperationRef<'c, 'a>,
     loop_op: OperationRef<'c, 'a>,
@@ -116,7 +116,7 @@ fn sink<'c: 'a, 'a>(
     Ok(())
 }
 
-/// Collects the uses in the loop `of` of what follows from the last op of `ops` alone.
+/// Collects the uses in the loop `loop_op` of what follows from the last op of `ops` alone.
 fn follow<'c: 'a, 'a>(
     last: OperationRef<'c, 'a>,
     loop_op: OperationRef<'c, 'a>,

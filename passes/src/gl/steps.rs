@@ -69,7 +69,7 @@ pub fn is_scalar_arithmetic(op: OperationRef<'_, '_>) -> bool {
     op.region_count() == 0 && (name.starts_with("arith.") || name == "affine.apply")
 }
 
-/// Whether a scalar that is used in the body of `of`, a loop, changes from step to step.
+/// Whether a scalar that is used in the body of `loop_op`, a loop, changes from step to step.
 ///
 /// # Errors
 ///
@@ -93,7 +93,7 @@ pub enum Stays {
     Because(String),
 }
 
-/// Whether a load in the body of `of`, an `scf.for`, has to stay in its step: an earlier step may issue it if its place follows from the
+/// Whether a load in the body of `loop_op`, an `scf.for`, has to stay in its step: an earlier step may issue it if its place follows from the
 /// step's number, and if the loop does not store to its buffer.
 ///
 /// # Errors
@@ -123,7 +123,7 @@ pub fn stays<'c: 'a, 'a>(
 }
 
 /// Computes at `b` the value of a scalar in another step, by repeating the arithmetic that defines it. The scalar is used in
-/// the body of `of`, an `scf.for` or a loop whose tiles are drawn; `step` is the number of the other step, or of its tile.
+/// the body of `loop_op`, an `scf.for` or a loop whose tiles are drawn; `step` is the number of the other step, or of its tile.
 ///
 /// # Errors
 ///

@@ -208,7 +208,7 @@ fn choose<'c>(
     }
     if by_size {
         let short = short_rows(kernel, facts, &mapping, target)?;
-        let few = few(kernel, facts, &mapping, target)?;
+        let few = few(space, facts, &mapping, target)?;
         let short = short.into_iter().map(|better| (better, "elements in a row"));
         let few = few.into_iter().map(|better| (better, "points"));
         let mut alternatives = Vec::new();

@@ -87,7 +87,6 @@ pub fn fit(facts: &Facts, mapping: &Mapping, target: &Target) -> bool {
 /// Bytes of shared memory through which groups of consumers hand the sums of their steps to the first group: what each thread has of a
 /// sum, before the lanes and warps that share a point add up theirs. None for a single group.
 pub(super) fn between_groups(facts: &Facts, mapping: &Mapping) -> u64 {
-    let is_looped = |factors: &Vec<Factor>| factors.iter().any(|factor| factor.level == Level::Loop);
     let handed = facts.reductions.iter().filter_map(|reduction| {
         let dims = || mapping.spread.iter().zip(&reduction.over);
         let accumulates = dims().any(|(factors, over)| *over && is_looped(factors));
@@ -121,7 +120,6 @@ fn between_ctas(reduction: &Reduction, mapping: &Mapping) -> Exchange {
 }
 
 fn of_level(reduction: &Reduction, level: Level, mapping: &Mapping) -> Exchange {
-    let is_looped = |factors: &Vec<Factor>| factors.iter().any(|factor| factor.level == Level::Loop);
     let dims = mapping.spread.iter().zip(&reduction.over);
     let is_repeated = dims.clone().any(|(factors, over)| !over && is_looped(factors));
     let partials = product(dims.clone(), true, level);
@@ -183,6 +181,11 @@ fn exchange(over: &[bool], partials: u64, bytes: u64, is_repeated: bool, mapping
         kept: kept_by_thread,
         is_repeated,
     }
+}
+
+/// Whether a dim passes in a loop.
+fn is_looped(factors: &[Factor]) -> bool {
+    factors.iter().any(|factor| factor.level == Level::Loop)
 }
 
 /// The product of the factors of a level, of the dims that are reduced or of those that are kept.

@@ -4,7 +4,7 @@ use norma_bundle::expression::EvaluateError;
 use norma_bundle::manifest::{
     Argument, CTAS_PER_SM, Function, Kernel, NUM_SMS, ScalarType, ScalarValue, TensorMap,
 };
-use norma_bundle::{Element, Expression};
+use norma_bundle::{Element, Expression, RANGE_OF_F32, is_in_range_of_f32};
 
 use super::code::{Comparison, Compiler, Names, Section, Slot, Values};
 use super::{Places, Workspace};
@@ -247,9 +247,7 @@ impl ScalarPlan {
             None => "a scalar".to_owned(),
         };
         let expected = match self.scalar {
-            ScalarType::F32 => {
-                "be 0, or a number of f32's range, between 1.4e-45 and 3.4e38 without its sign".to_owned()
-            }
+            ScalarType::F32 => format!("be {RANGE_OF_F32}"),
             scalar => format!("fit {scalar:?}"),
         };
         let got = match number {
@@ -274,12 +272,7 @@ fn encode(scalar: ScalarType, number: Scalar) -> Option<u64> {
         _ => integer as f64,
     };
     Some(match scalar {
-        ScalarType::F32 => {
-            let bits = Element::F32.encode_float(float);
-            let rounded = Element::F32.decode_float(bits);
-            let is_kept = rounded.is_finite() == float.is_finite() && (rounded == 0.0) == (float == 0.0);
-            is_kept.then_some(bits)?
-        }
+        ScalarType::F32 => is_in_range_of_f32(float).then(|| Element::F32.encode_float(float))?,
         ScalarType::F64 => float.to_bits(),
         ScalarType::I32 => u64::from(i32::try_from(integer).ok()?.cast_unsigned()),
         ScalarType::U32 => u64::from(u32::try_from(integer).ok()?),

@@ -176,11 +176,11 @@ fn make(unit: &Unit, folder: &Path, assemblies: &Assemblies, outcome: &mut Outco
         text: &unit.text,
     };
     let of_name = folder.parent().unwrap_or(folder);
-    check_place(of_name)?;
-    check_place(folder)?;
     let made = match is_up_to_date(input, unit, folder)? {
         true => Made::UpToDate,
         false => {
+            check_place(of_name)?;
+            check_place(folder)?;
             let bundle = compile::bundle(input, &unit.options, assemblies, outcome)?;
             outcome.timing.measure("write", || bundle.write(folder))?;
             Made::Compiled

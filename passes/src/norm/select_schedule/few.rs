@@ -31,12 +31,11 @@ const ROW_POINTS: [u64; 2] = [1 << 15, 1 << 17];
 /// Schedules for few points of the kernel's dynamic dim, those for the fewest first. Each is better at its number of points, by [`pays`], than
 /// the next one, and the last than `many`, the schedule for many points.
 pub(super) fn few<'c>(
-    kernel: KernelOp<'c, '_>,
+    space: &Space<'c, '_>,
     facts: &Facts,
     many: &Mapping,
     target: &Target,
 ) -> Result<Vec<Better>, PassError<'c>> {
-    let space = &Space::of(kernel)?;
     let least = Facts::with_open_extent(space, 1)?;
     let differs = |dim: &usize| facts.dims[*dim].extent != least.dims[*dim].extent;
     let Some(dim) = (0..facts.dims.len()).find(differs) else {
@@ -72,7 +71,7 @@ pub(super) fn few<'c>(
         let beyond = all.last().map_or(many_extent, |few| few.most * points_of_one);
         let most = most_points(space, (&mapping, rival), (points, beyond), target)? / points_of_one;
         let size = space.sizes[symbol];
-        if most > 0 && applies_up_to(kernel, &mapping, size, most)? {
+        if most > 0 && applies_up_to(space.kernel()?, &mapping, size, most)? {
             all.push(Better {
                 mapping,
                 extent: points,
